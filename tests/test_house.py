@@ -17,7 +17,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "forearm"
 # The order of docs/architecture.md: a room imports from itself and from those before it.
 ROOMS = (
-    "errors", "portable", "spatial", "values", "tables", "palette", "pages", "svg", "progress", "symbols",
+    "errors", "portable", "spatial", "values", "palette", "charts", "svg", "tables", "pages", "progress",
+    "symbols",
     "reading", "records", "logs", "arm", "model", "drives", "kinematics", "dynamics", "reduction", "checking",
     "parts", "files", "visuals", "counting", "codegen", "kernels", "targets", "frameworks", "trajectories",
     "simulation", "fmi", "interpreter", "schedules", "identification", "control", "viewer", "studies",

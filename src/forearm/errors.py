@@ -70,25 +70,40 @@ class Keyword:
         return self.name if self.value is None else f"{self.name}={self.value!r}"
 
 
+@dataclass(frozen=True)
+class Advice:
+    """What a message recommends: `arm.rigid()` in Python, `--rigid` at the prompt."""
+
+    python: str
+    prompt: str
+
+    def __str__(self) -> str:
+        return self.python
+
+
+Piece = str | Keyword | Advice
+
+
 class Sentence(str):
-    """A text that names parameters: a plain text, spelled for Python, that remembers its pieces."""
+    """A text that names parameters and calls: spelled for Python, it remembers its pieces."""
 
-    pieces: tuple[str | Keyword, ...]
+    pieces: tuple[Piece, ...]
 
-    def __new__(cls, *pieces: str | Keyword) -> Sentence:
-        """A text of these pieces."""
+    def __new__(cls, *pieces: Piece) -> Sentence:
+        """A text of these pieces, of which some may be such texts."""
         made = super().__new__(cls, "".join(map(str, pieces)))
-        made.pieces = pieces
+        made.pieces = tuple(part for piece in pieces for part in getattr(piece, "pieces", (piece,)))
         return made
 
-    def __getnewargs__(self) -> tuple[str | Keyword, ...]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Piece, ...]:  # type: ignore[override]
         return self.pieces
 
 
 def spelled(text: str, spell: Callable[[Keyword], str]) -> str:
-    """A text with the parameters that it names spelled by the door that reports it."""
-    pieces = getattr(text, "pieces", (text,))
-    return "".join(spell(piece) if isinstance(piece, Keyword) else piece for piece in pieces)
+    """A text for the prompt, with the parameters that it names spelled by the door that reports it."""
+    pieces: tuple[Piece, ...] = getattr(text, "pieces", (text,))
+    words = (piece.prompt if isinstance(piece, Advice) else piece for piece in pieces)
+    return "".join(spell(word) if isinstance(word, Keyword) else word for word in words)
 
 
 class ForearmError(Exception):

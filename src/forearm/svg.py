@@ -1,17 +1,19 @@
-"""Curves as inline SVG for pages; their colours come from the page's style sheet."""
+"""Charts and drawings as inline SVG for pages, with the colours of their style sheet."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.palette import COLOURS, DASHES, ON_DARK
+from forearm.charts import Band, Bars, Chart, Curve, CurveLook, Mark, PointLabel, Rule, span, thinned
+from forearm.palette import COLOURS, DASHES, ON_DARK, PAGE
 from forearm.spatial import Floats
 
+WIDTH = 1.7  # of a curve
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 12.0, 10.0, 36.0
 INKS = {f"curve{k}": colour for k, colour in enumerate(COLOURS)}
 INKS_ON_DARK = {f"curve{k}": colour for k, colour in enumerate(ON_DARK)}
@@ -77,14 +79,6 @@ class Drawing:
         """A curve with a class of the style sheet; NaN breaks it."""
         return f'<path class="{kind}" d="{outline(self.across(x), self.up(y))}"/>'
 
-    def area(self, x: Floats, low: Floats, high: Floats, kind: str) -> str:
-        """The area between two curves."""
-        there, back = (
-            outline(self.across(x), self.up(low)),
-            outline(self.across(x[::-1]), self.up(high[::-1])),
-        )
-        return f'<path class="{kind}" d="{there} L{back[1:]} Z"/>'
-
     def mark(self, x: float, y: float, kind: str) -> str:
         """A dot."""
         at = f'cx="{float(self.across(np.array(x))):.1f}" cy="{float(self.up(np.array(y))):.1f}"'
@@ -130,17 +124,103 @@ def outline(x: Floats, y: Floats) -> str:
     return " ".join(parts)
 
 
-def look_of(k: int) -> str:
-    """The classes of the k-th of several curves, as `curve_rules` has them."""
-    return f"c{k % len(COLOURS)} d{k % len(DASHES)}"
+def chart_svg(chart: Chart, said: str, size: tuple[float, float] = (560.0, 240.0), points: int = 400) -> str:
+    """The element of a chart; `said` is its label for screen readers.
+
+    Args:
+        chart: with linear axes.
+        said: what it shows.
+        size: width and height of the paper.
+        points: of a curve, at most about so many are drawn.
+    """
+    x, y = (np.concatenate([np.zeros(0), *_values(chart, axis)]) for axis in "xy")
+    ends = (float(np.nanmin(x)), float(np.nanmax(x))) if chart.x_range is None else chart.x_range
+    drawing = Drawing(*size, ends, chart.y_range or span(y), chart.x, chart.y)
+    return drawing.text(said, [_drawn(drawing, mark, points) for mark in chart.marks])
 
 
-def curve_rules() -> str:
-    """CSS for the classes of `look_of`: the colours and dashes of pictures."""
-    colours = [f".c{k} {{ stroke: var(--curve{k}); }}" for k in range(len(COLOURS))]
-    dashes = [
-        f".d{k} {{ stroke-dasharray: {' '.join(f'{2.0 * length:g}' for length in lengths)}; }}"
-        for k, lengths in enumerate(DASHES)
-        if lengths
-    ]
-    return "\n".join([*colours, *dashes])
+def key(chart: Chart, *more: str) -> str:
+    """The legend of a chart: its named marks, each once, and further entries."""
+    named = {mark.name: mark for mark in chart.marks if isinstance(mark, Curve | Band) and mark.name}
+    entries = (key_entry(name, mark) for name, mark in named.items())
+    return f'<ul class="key">{"".join((*entries, *more))}</ul>'
+
+
+def key_entry(name: str, mark: Curve | Band) -> str:
+    """An entry of a legend."""
+    if isinstance(mark, Band):
+        shape = f'<rect width="34" height="10" {_filled(mark.colour, mark.opacity)}/>'
+    elif mark.look.joined:
+        shape = f'<path d="M0,5 L34,5" {_stroked(mark.look)}/>'
+    else:
+        shape = f'<circle cx="17" cy="5" r="4.5" {_filled(mark.look.colour)}/>'
+    return f'<li><svg viewBox="0 0 34 10">{shape}</svg>{html.escape(name)}</li>'
+
+
+def _values(chart: Chart, axis: str) -> Iterator[Floats]:
+    """What its axis must contain."""
+    for mark in chart.marks:
+        if isinstance(mark, Rule):
+            yield np.array([mark.at] if mark.along == axis else [])
+        elif isinstance(mark, Bars):
+            yield mark.edges if axis == "x" else mark.heights
+        elif isinstance(mark, Band) and axis == "y":
+            yield np.concatenate([mark.low, mark.high])
+        else:
+            yield np.atleast_1d(getattr(mark, axis))
+
+
+def _drawn(drawing: Drawing, mark: Mark, points: int) -> str:
+    match mark:
+        case Band():
+            there = outline(drawing.across(mark.x), drawing.up(mark.low))
+            back = outline(drawing.across(mark.x[::-1]), drawing.up(mark.high[::-1]))
+            return f'<path d="{there} L{back[1:]} Z" {_filled(mark.colour, mark.opacity)}/>'
+        case Bars():
+            return f'<path d="{_outlined(drawing, mark)}" {_filled(mark.colour, 0.75)}/>'
+        case Rule():
+            at = np.full(2, mark.at)
+            if mark.along == "x":
+                return _line(drawing, at, np.array(drawing.y), mark.look)
+            return _line(drawing, np.array(drawing.x), at, mark.look)
+        case PointLabel():
+            at_x, at_y = float(drawing.across(np.array(mark.x))), float(drawing.up(np.array(mark.y)))
+            return f'<text x="{at_x + 6:.1f}" y="{at_y - 6:.1f}">{html.escape(mark.text)}</text>'
+    if mark.look.joined:
+        x, y = thinned(mark.x, mark.y, points)
+        return _line(drawing, x, y, mark.look)
+    places = zip(drawing.across(mark.x).tolist(), drawing.up(mark.y).tolist(), strict=True)
+    dot = f'r="{0.6 * mark.look.size:g}" {_filled(mark.look.colour)}'
+    return "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" {dot}/>' for x, y in places)
+
+
+def _line(drawing: Drawing, x: Floats, y: Floats, look: CurveLook) -> str:
+    return f'<path d="{outline(drawing.across(x), drawing.up(y))}" {_stroked(look)}/>'
+
+
+def _outlined(drawing: Drawing, bars: Bars) -> str:
+    """All bars as one path."""
+    x, y = drawing.across(bars.edges), drawing.up(bars.heights)
+    floor = float(drawing.up(np.array(0.0)))
+    return " ".join(
+        f"M{a:.1f},{floor:.1f} V{top:.1f} H{b:.1f} V{floor:.1f} Z"
+        for a, b, top in zip(x[:-1].tolist(), x[1:].tolist(), y.tolist(), strict=True)
+        if top < floor
+    )
+
+
+def _stroked(look: CurveLook) -> str:
+    dashes = " ".join(f"{2.0 * length:g}" for length in DASHES[look.dash]) or "none"
+    width = f"{WIDTH * look.width:g}"
+    return f'style="stroke: {_ink(look.colour)}; stroke-width: {width}; stroke-dasharray: {dashes}"'
+
+
+def _filled(colour: int | str, opacity: float = 1.0) -> str:
+    return f'style="fill: {_ink(colour)}; fill-opacity: {opacity:g}; stroke: none"'
+
+
+def _ink(colour: int | str) -> str:
+    """A colour of the style sheet; where there is none, that of paper."""
+    if isinstance(colour, str):
+        return f"var(--{colour}, {PAGE[colour]})"
+    return f"var(--curve{colour}, {COLOURS[colour]})"

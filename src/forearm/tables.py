@@ -6,10 +6,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from forearm.charts import Chart
 
 GAP = 2
 NARROWEST = 12  # what a column of words may be cut to
 NARROWEST_NAME = 28  # the first column, which tells the rows apart, where there is room for another beside it
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))  # of durations
 MOST_ROWS = 60  # of a table in a notebook, which is a glance
 
 
@@ -19,6 +25,15 @@ def number(value: float | None, digits: int = 6) -> str:
         return "-"
     text = f"{value:.{digits}g}"
     return "0" if text in ("-0", "0") else text
+
+
+def duration(seconds: float | None) -> str:
+    """A time with its unit, short; '-' for None."""
+    if seconds is None:
+        return "-"
+    size, unit = next(((s, u) for s, u in UNITS if seconds >= 0.9999 * s), UNITS[-1])
+    value = seconds / size
+    return f"{value:.0f} {unit}" if value >= 99.5 else f"{value:.3g} {unit}"
 
 
 def filled(text: str, width: int | None, under: str = "") -> str:
@@ -85,11 +100,26 @@ def html_lines(lines: Iterable[str]) -> str:
     return "\n".join(f"<p>{escape(line)}</p>" for line in lines if line)
 
 
+def html_charts(charts: Sequence[Chart]) -> str:
+    """Charts side by side, each with its title, below the legend of the first."""
+    if not charts:
+        return ""
+    from html import escape
+
+    from forearm.svg import chart_svg, key  # where used: it needs no terminal
+
+    figures = (
+        f"<figure><figcaption>{escape(c.title)}</figcaption>{chart_svg(c, c.title)}</figure>" for c in charts
+    )
+    return f'{key(charts[0])}<div class="panels">{"".join(figures)}</div>'
+
+
 @dataclass(frozen=True)
 class Report:
-    """Output of a result or command: lines, a table with its title, more lines, and nested reports.
+    """Output of a result or command: lines, a table with its title, more lines, charts, nested reports.
 
-    The same for a terminal and for a notebook. Where a line is broken it goes on behind `under`.
+    The same for a terminal (without charts), a page or notebook, and as data. Where a line is broken
+    it goes on behind `under`.
     """
 
     header: Sequence[str] = ()
@@ -99,6 +129,13 @@ class Report:
     after: Sequence[str] = ()
     parts: Sequence[Report] = ()
     under: str = ""
+    charts: Sequence[Chart] = ()
+
+    def __str__(self) -> str:
+        return self.text(get_terminal_size((100, 24)).columns)
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
     def text(self, width: int | None = None) -> str:
         """For a terminal of this width; a blank line stands between parts."""
@@ -111,15 +148,18 @@ class Report:
         return "\n\n".join(filter(None, [own, *(part.text(width) for part in self.parts)]))
 
     def html(self) -> str:
-        """For a notebook, everything escaped."""
+        """For a page or notebook, everything escaped."""
         table = html_table(self.header, self.rows, self.title) if self.header else html_lines([self.title])
-        lines = [
-            html_lines(self.before),
-            table,
-            html_lines(self.after),
-            *(part.html() for part in self.parts),
-        ]
-        return "\n".join(filter(None, lines))
+        below = [html_lines(self.after), html_charts(self.charts), *(part.html() for part in self.parts)]
+        return "\n".join(filter(None, [html_lines(self.before), table, *below]))
+
+    def document(self) -> dict[str, Any]:
+        """As data for JSON: without what is empty."""
+        words = {"title": self.title, "before": list(self.before), "after": list(self.after)}
+        table = {"header": list(self.header), "rows": [list(row) for row in self.rows]}
+        charts = [chart.document() for chart in self.charts]
+        inner = {"charts": charts, "parts": [part.document() for part in self.parts]}
+        return {name: value for name, value in (words | table | inner).items() if value}
 
 
 def _cut_words(widths: list[int], right: list[bool], sentences: list[bool], width: int) -> list[int]:

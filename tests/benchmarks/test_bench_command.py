@@ -58,7 +58,7 @@ def test_tables_show_ratio_bar_and_verdict(capsys: Capture, monkeypatch: pytest.
 def test_json_has_machine_peak_and_every_row(capsys: Capture) -> None:
     assert main(["bench", "--only", "kernels", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert set(document) == {"machine", "peak_flops", "missing", "rows"}
+    assert set(document) == {"machine", "peak_flops", "missing", "rows", "plot"}
     assert set(document["machine"]) == {"cpu", "cores", "vector_bits", "system", "python", "versions"}
     assert {"numpy", "llvmlite"} <= set(document["machine"]["versions"])
     assert document["machine"]["vector_bits"] in (128, 256, 512)
@@ -115,11 +115,12 @@ def test_plot_writes_a_picture(tmp_path: Path, capsys: Capture) -> None:
 @pytest.mark.slow
 def test_picture_has_a_panel_for_each_group_with_all_bars() -> None:
     pytest.importorskip("matplotlib")
-    from forearm.plots.speeds import speed_picture, written
+    from forearm.plots.speeds import speed_picture
+    from forearm.tables import duration
 
     panels = [axes for part in speed_picture(bars(ROWS)).subfigs for axes in part.axes]
     assert [axes.get_title(loc="left").split(" (")[0] for axes in panels] == ["panda", "a fresh process"]
     labels = [label.get_text() for label in panels[0].get_yticklabels()]
     assert labels == ["inverse, batch", "A", "B", "forward, batch"]
     times = {9e-10: "0.9 ns", 24e-9: "24 ns", 1e-6: "1 us", 123.4e-6: "123 us", 0.7: "700 ms", 1.0: "1 s"}
-    assert {t: written(t) for t in times} == times
+    assert {t: duration(t) for t in times} == times

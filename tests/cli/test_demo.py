@@ -18,23 +18,26 @@ import pytest
 from cli.lines import Capture, document, refused
 
 import forearm as fa
+from forearm.charts import Chart, Curve, look
 from forearm.cli.demo_report.chapters import NOISE_TAU, ROWS, VOLTAGE, Learned, learn, studied, unknown_loads
-from forearm.cli.demo_report.curves import HEIGHT, LEFT, RIGHT, WIDTH, torque_curves
 from forearm.cli.demo_report.motion import POSTURES as THROUGH
 from forearm.cli.demo_report.motion import planned, torques
-from forearm.cli.demo_report.page import DemoReport, report_page, table, write_report
+from forearm.cli.demo_report.page import DemoReport, report_page, write_report
 from forearm.cli.demo_report.speed import micro, times
+from forearm.cli.demo_report.still import HEIGHT as STILL_HEIGHT
 from forearm.cli.demo_report.still import POSTURES, still_picture
+from forearm.cli.demo_report.still import WIDTH as STILL_WIDTH
 from forearm.cli.main import main
 from forearm.codegen import generate
-from forearm.svg import Scale, round_step
+from forearm.svg import LEFT, RIGHT, Scale, chart_svg, round_step
+from forearm.tables import html_table
 from forearm.trajectories import Plan
 
 THIN = 2  # of samples, those that a model is identified from
 AGREE = 1e-12  # two ways to the same torques, of the largest: rounding alone
 PIXEL = 0.051  # half a unit of the last digit in which places on the paper are written, and a little
 SECTIONS = ("arm", "motion", "torques", "counts", "code", "fastest", "model", "study", "speed", "next")
-VOID = {"meta", "path", "line", "polyline"}
+VOID = {"meta", "path", "line", "polyline", "rect", "circle"}
 
 
 class Page(HTMLParser):
@@ -232,20 +235,21 @@ def test_what_is_timed_computes_the_same(told: Told) -> None:
 
 def test_curves_lie_where_the_values_are() -> None:
     rng = np.random.default_rng(3)
-    t, a, b = np.linspace(0.5, 3.5, 50), rng.normal(2.0, 3.0, 50), rng.normal(-1.0, 4.0, 50)
-    drawn = torque_curves(t, a, b, 'joint "<1>"')
+    t, wide, high = np.linspace(0.5, 3.5, 50), 460.0, 170.0
+    values = [rng.normal(2.0, 3.0, 50), rng.normal(-1.0, 4.0, 50)]
+    marks = [Curve(t, y, "", look(k)) for k, y in enumerate(values)]
+    drawn = chart_svg(Chart("time, s", "torque, N m", marks), 'joint "<1>"', (wide, high))
     assert "&lt;1&gt;" in drawn
     # Every line of the grid has its number: what two of them say tells the scale.
     ticks = re.findall(r'<text x="[\d.]+" y="([\d.]+)" text-anchor="end">([-\d.]+)</text>', drawn)
     (y0, v0), (y1, v1) = [(float(y) - 4.0, float(v)) for y, v in (ticks[0], ticks[-1])]
-    for name, values in (("without", a), ("with", b)):
-        path = re.search(rf'class="{name}" d="M([^"]+)"', drawn)
-        assert path is not None
-        x, y = np.array([[float(v) for v in pair.split(",")] for pair in path[1].split()]).T
-        found = y0 + (values - v0) * (y1 - y0) / (v1 - v0)
+    paths = re.findall(r'<path d="M([^"]+)" style="stroke: var\(--curve\d', drawn)
+    for path, expected in zip(paths, values, strict=True):
+        x, y = np.array([[float(v) for v in pair.strip("L").split(",")] for pair in path.split()]).T
+        found = y0 + (expected - v0) * (y1 - y0) / (v1 - v0)
         assert np.abs(y - found).max() <= 10.0 * PIXEL  # two rounded ticks, some of their distance away
-        assert np.abs(x - (LEFT + (t - 0.5) / 3.0 * (WIDTH - RIGHT - LEFT))).max() <= PIXEL
-        assert ((y > 0.0) & (y < HEIGHT)).all()
+        assert np.abs(x - (LEFT + (t - 0.5) / 3.0 * (wide - RIGHT - LEFT))).max() <= PIXEL
+        assert ((y > 0.0) & (y < high)).all()
 
 
 def test_ticks_are_round_and_within() -> None:
@@ -263,7 +267,7 @@ def test_the_still_shows_postures_within_the_paper(told: Told) -> None:
     pairs = [pair for s in re.findall(r'points="([^"]+)"', drawn) for pair in s.split()]
     points = np.array([[float(v) for v in pair.split(",")] for pair in pairs])
     assert (points >= 0.0).all()
-    assert (points <= (WIDTH, 330.0)).all()
+    assert (points <= (STILL_WIDTH, STILL_HEIGHT)).all()
     assert drawn.count('class="bone"') % POSTURES == 0
 
 
@@ -284,7 +288,7 @@ def test_whatever_comes_in_is_escaped(told: Told) -> None:
     assert html.escape(evil) in text
     assert "a &lt;processor&gt;" in text
     assert "odd &amp; &lt;b&gt;bold&lt;/b&gt;" in text
-    assert "&lt;i&gt;" in table(["<i>"], [["<i>"]])
+    assert "&lt;i&gt;" in html_table(["<i>"], [["<i>"]])
 
 
 @pytest.mark.slow

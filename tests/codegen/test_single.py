@@ -95,7 +95,7 @@ def test_texts_have_one_precision() -> None:
 
 def test_what_has_no_single_precision_is_told() -> None:
     arm = arm_of("stanford")
-    said = f"generate: dtype float32 is supported by {', '.join(SINGLE_LANGUAGES)}, got python"
+    said = f"generate, dtype: float32 is supported by {', '.join(SINGLE_LANGUAGES)}, got python"
     with pytest.raises(fa.InputError, match=said):
         generate(arm, "gravity", "python", dtype="float32")
     for make in (generate, controller_code):

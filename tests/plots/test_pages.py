@@ -14,6 +14,7 @@ from simulation.making import sines
 from forearm import palette
 from forearm.pages import PICTURES, filled_in, html_page
 from forearm.palette import COLOURS, DASHES, ON_DARK
+from forearm.svg import INKS, INKS_ON_DARK
 from forearm.viewer.door import recording_page
 from forearm.viewer.studio_page import LOOK, scripts
 
@@ -55,7 +56,7 @@ def test_the_studio_draws_with_the_palette_of_the_pictures(studio: str) -> None:
 
 
 def test_the_other_pages_have_every_colour_they_use() -> None:
-    own = palette.page_colours(*({"with": "#111", "without": "#222", "way": "#333"},) * 2)
+    own = palette.page_colours(INKS, INKS_ON_DARK)
     for made in (
         html_page("reproduce", "", SOURCE / "cli" / "reproduce_report.css"),
         html_page("demo", "", SOURCE / "cli" / "demo_report" / "report.css", own),

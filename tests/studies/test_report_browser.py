@@ -61,7 +61,7 @@ def test_arrow_keys_step_along_the_front(shown: Any) -> None:
     made = study()
     shown.select_option("#front-x", "2")
     shown.select_option("#front-y", "1")
-    front = pareto_front(*(cost_of(made.columns[n], b) for n, b in (("error", "less"), ("margin", "more"))))
+    front = pareto_front(cost_of(made.columns["error"], "less"), cost_of(made.columns["margin"], "more"))
     order = front[np.argsort(made.columns["margin"][front])]
     rows = made.columns["row"][order].tolist()
     assert shown.inner_text("#front-note").startswith(f"{len(rows)} rows are on the front.")

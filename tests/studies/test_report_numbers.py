@@ -33,7 +33,7 @@ def test_the_front_is_what_comparing_all_pairs_finds(seed: int, better: tuple[st
     points = np.stack(costs, axis=1)
     good = [k for k in range(70) if np.isfinite(values[:, k]).all()]
     best = [k for k in good if not any(dominates(points[j], points[k]) for j in good)]
-    found = pareto_front(*costs).tolist()
+    found = pareto_front(costs[0], costs[1]).tolist()
     assert {tuple(points[k]) for k in found} == {tuple(points[k]) for k in best}
     assert len({tuple(points[k]) for k in found}) == len(found), "equal rows are said once"
     assert all(k == min(j for j in good if (points[j] == points[k]).all()) for k in found)

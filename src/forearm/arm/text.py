@@ -243,3 +243,11 @@ def _effort_cell(joint: Joint) -> str:
 
 def _vector(values: object) -> str:
     return " ".join(number(float(v), 5) for v in values)  # type: ignore[attr-defined]
+
+
+def of_joints(arm: Arm, turning: str, sliding: str) -> str:
+    """The unit or word for revolute joints, for prismatic ones, or for both, depending on the arm."""
+    kinds = {joint.kind for joint in arm.joints}
+    return " or ".join(
+        name for kind, name in (("revolute", turning), ("prismatic", sliding)) if kind in kinds
+    )

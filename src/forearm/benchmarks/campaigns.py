@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction
-from forearm.benchmarks.timing import BenchmarkRow, medians
+from forearm.benchmarks.timing import BenchmarkRow, medians, relative
 from forearm.files.builtin import load_builtin
 from forearm.simulation.many import simulate_many
 from forearm.simulation.row_parameters import row_arm
+from forearm.spatial import Floats
 from forearm.studies.engines.sweep import sweep
 from forearm.studies.rows.evaluation import RowEvaluation
 from forearm.studies.sampling.distributions import Uniform
@@ -27,8 +27,6 @@ SIMULATIONS, THROUGHPUT = 100_000, 0.9
 COST = 1.3  # maximum slowdown compared with one arm in all rows
 MOVED = 0.5  # friction parameters vary by this share of their values
 USUAL = Friction(viscous=0.3, coulomb=0.5)  # of an arm whose file has none
-
-Floats = NDArray[np.float64]
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
@@ -49,21 +47,12 @@ def _beside_one_arm(name: str, arm: Arm, asked: dict[str, Any]) -> BenchmarkRow:
     alone = row_arm(arm, {key: float(x[0]) for key, x in different.items()})
     run: dict[str, Any] = {"step": STEP, "threads": 1, **asked}
 
-    def ours() -> None:
-        simulate_many(arm, q, qd, STEPS * STEP, parameters=different, **run)
-
-    def theirs() -> None:
-        simulate_many(alone, q, qd, STEPS * STEP, **run)
-
-    seconds, peer = (t / ROWS / STEPS for t in medians([ours, theirs], 5))
-    return BenchmarkRow(
-        f"a step of {name}, rows differ",
-        seconds,
-        peer="one arm",
-        peer_seconds=peer,
-        group="campaigns",
-        at_least=1.0 / COST,
-    )
+    works = [
+        lambda: simulate_many(arm, q, qd, STEPS * STEP, parameters=different, **run),
+        lambda: simulate_many(alone, q, qd, STEPS * STEP, **run),
+    ]
+    seconds, theirs = (t / ROWS / STEPS for t in medians(works, 5))
+    return relative(f"a step of {name}, rows differ", seconds, "one arm", theirs, COST, group="campaigns")
 
 
 def _parameters(arm: Arm, rng: np.random.Generator) -> dict[str, Floats]:
@@ -90,12 +79,7 @@ def _study_beside_its_kernel() -> BenchmarkRow:
     )
     evaluation = RowEvaluation(study, threads=None)
     values = study.values()
-    seconds, peer = medians([lambda: sweep(study), lambda: evaluation.figures(values)], 3)
-    return BenchmarkRow(
-        f"a study of {SIMULATIONS} simulations, each",
-        seconds / SIMULATIONS,
-        peer="kernel",
-        peer_seconds=peer / SIMULATIONS,
-        group="campaigns",
-        at_least=THROUGHPUT,
-    )
+    works = [lambda: sweep(study), lambda: evaluation.figures(values)]
+    seconds, theirs = (t / SIMULATIONS for t in medians(works, 3))
+    name = f"a study of {SIMULATIONS} simulations, each"
+    return relative(name, seconds, "kernel", theirs, 1.0 / THROUGHPUT, group="campaigns")

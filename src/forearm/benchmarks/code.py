@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from functools import partial
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.in_c import seconds_in_c
@@ -30,43 +32,31 @@ void sines(const double q[6], double out[6])
 ARGUMENTS = ("q", "qd", "third")
 
 
-def rows(peers: bool) -> list[BenchmarkRow]:
+def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """Tracing, searching, writing;
     and one evaluation of the C code, compiled here and called in a loop from C.
     """
     arms = {name: load_builtin(name).rigid() for name in ("puma560-akb", "panda", "chain50")}
-    made = []
     for name, bar in (("panda", 0.2), ("chain50", 2.0)):
-        arm = arms[name]
-        traced = _trace(arm)
-        seconds = median_time(lambda a=arm: _trace(a))  # type: ignore[misc]
-        made.append(BenchmarkRow(f"inverse dynamics of {name} traced", seconds, bar))
-        made.append(BenchmarkRow(f"and refined, {name}", median_time(lambda t=traced: refined(*t))))  # type: ignore[misc]
+        traced = _trace(arms[name])
+        seconds = median_time(partial(_trace, arms[name]))
+        yield BenchmarkRow(f"inverse dynamics of {name} traced", seconds, bar)
+        yield BenchmarkRow(f"and refined, {name}", median_time(partial(refined, *traced)))
     chain = chain_of(model_of(arms["panda"]))
-    made.append(BenchmarkRow("a plan for panda found", median_time(lambda: search_plan(chain))))
-    made.append(
-        BenchmarkRow(
-            "C for panda written, plan known",
-            median_time(lambda: generate(arms["panda"], "inverse_dynamics")),
-        )
-    )
+    yield BenchmarkRow("a plan for panda found", median_time(lambda: search_plan(chain)))
+    seconds = median_time(lambda: generate(arms["panda"], "inverse_dynamics"))
+    yield BenchmarkRow("C for panda written, plan known", seconds)
     compiler = shutil.which("cc")
-    for name in ("puma560-akb", "panda") if compiler else ():
+    if compiler is None:
+        return
+    for name in ("puma560-akb", "panda"):
         for function in ("inverse_dynamics", "forward_dynamics"):
             source = generate(arms[name], function)
             title = f"{name}, {function} in C, {source.counts.mul} + {source.counts.add}"
-            made.append(
-                BenchmarkRow(
-                    title, seconds_in_c(str(compiler), source.files(), source.name, arms[name].n, ARGUMENTS)
-                )
-            )
-    if compiler:
-        made.append(
-            BenchmarkRow(
-                "sine and cosine of six angles, C library", seconds_in_c(compiler, SINES, "sines", 6, ["q"])
-            )
-        )
-    return made
+            seconds = seconds_in_c(compiler, source.files(), source.name, arms[name].n, ARGUMENTS)
+            yield BenchmarkRow(title, seconds)
+    seconds = seconds_in_c(compiler, SINES, "sines", 6, ["q"])
+    yield BenchmarkRow("sine and cosine of six angles, C library", seconds)
 
 
 def _trace(arm: Arm) -> tuple[Graph, list[Scalar]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction
-from forearm.benchmarks.timing import BenchmarkRow, Work, beside
+from forearm.benchmarks.timing import BenchmarkRow, beside, keeping
 from forearm.benchmarks.work import each_joint
 from forearm.control.controller import Sample
 from forearm.control.controllers.computed_torque import ComputedTorque
@@ -26,34 +26,21 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The results of docs/control.md."""
     for arm in (each_joint(load_builtin("panda"), friction=FRICTION), load_builtin("puma560").rigid()):
         what = f"{arm.n} joints, {'friction' if arm.joints[0].friction else 'rigid'}"
-        operations = int(ComputedTorque(arm).operations)
-        yield beside(
-            f"one cycle of computed torque, {what}",
-            _cycles(arm),
-            group="control",
-            bar=CYCLE_UNDER,
-            operations=operations,
-        )
-        yield beside(f"2 s motion at 1 kHz, {what}", _motion(arm), repeats=5, group="control", bar=RUN_UNDER)
+        controller = ComputedTorque(arm)
+        cycles, operations = keeping("ours", _cycles(controller, arm.n), CYCLES), int(controller.operations)
+        title = f"one cycle of computed torque, {what}"
+        yield beside(title, cycles, group="control", bar=CYCLE_UNDER, operations=operations)
+        whole = keeping("ours", partial(run, arm, controller, default_motion(arm)), 1, lambda found: found.q)
+        yield beside(f"2 s motion at 1 kHz, {what}", whole, repeats=5, group="control", bar=RUN_UNDER)
 
 
-def _cycles(arm: Arm) -> Work:
-    controller = ComputedTorque(arm)
-    numbers = np.random.default_rng(2).uniform(-1.0, 1.0, (8, arm.n))
+def _cycles(controller: ComputedTorque, n: int) -> Callable[[], Any]:
+    numbers = np.random.default_rng(2).uniform(-1.0, 1.0, (8, n))
     sample = Sample(0, 0.0, numbers[0], numbers[1], None, tuple(numbers[2:5]), tuple(numbers[5:8]))
-    kept: dict[str, Any] = {}
 
-    def cycles() -> None:
+    def cycles() -> Any:
         for _ in range(CYCLES):
-            kept["tau"] = controller.command(sample)
+            torque = controller.command(sample)
+        return torque
 
-    return Work("ours", cycles, CYCLES, lambda: kept["tau"])
-
-
-def _motion(arm: Arm) -> Work:
-    controller, motion, kept = ComputedTorque(arm), default_motion(arm), {}
-
-    def once() -> None:
-        kept["q"] = run(arm, controller, motion).q
-
-    return Work("ours", once, 1, lambda: kept["q"])
+    return cycles

@@ -8,17 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Elasticity, Friction, Motor
-from forearm.benchmarks.timing import BenchmarkRow, medians
+from forearm.benchmarks.timing import BenchmarkRow, medians, relative
 from forearm.files.load import load
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.start import loaded
 
-Floats = NDArray[np.float64]
 STEP, STEPS = 1e-4, 100_000
 PARTS = 10  # pieces of a run, which keep its record small
 STATES = 10_000
@@ -46,13 +44,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
     rigid = _UndrivenRun(panda)
     for name, (most, drive) in COSTS.items():
         ours, theirs = medians([_UndrivenRun(panda.with_drives(**drive)).run, rigid.run], 5)
-        yield BenchmarkRow(
-            f"10 s of the Panda at 0.1 ms, {name}",
-            ours,
-            peer="rigid drives",
-            peer_seconds=theirs,
-            at_least=None if most is None else 1.0 / most,
-        )
+        yield relative(f"10 s of the Panda at 0.1 ms, {name}", ours, "rigid drives", theirs, most)
     yield _sticking()
     yield from _inverse(panda.with_drives(elasticity=Elasticity(stiffness=2e4)))
 
@@ -72,7 +64,7 @@ def _sticking() -> BenchmarkRow:
     )
     name = f"a step of {MANY} PUMAs that come to rest, per arm"
     each = MANY * MANY_STEPS
-    return BenchmarkRow(name, ours / each, peer="without friction", peer_seconds=theirs / each)
+    return relative(name, ours / each, "without friction", theirs / each, None)
 
 
 def _inverse(arm: Arm) -> Iterator[BenchmarkRow]:
@@ -90,7 +82,7 @@ def _inverse(arm: Arm) -> Iterator[BenchmarkRow]:
         7,
     )
     name = "motor torques of the elastic Panda, per state of 10,000"
-    yield BenchmarkRow(name, ours / STATES, peer="rigid arm", peer_seconds=theirs / STATES)
+    yield relative(name, ours / STATES, "rigid arm", theirs / STATES, None)
 
 
 class _UndrivenRun:

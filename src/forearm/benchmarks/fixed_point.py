@@ -6,7 +6,7 @@ import shutil
 
 from forearm.arm.drive import Friction, Motor
 from forearm.benchmarks.in_c import seconds_in_c
-from forearm.benchmarks.timing import BenchmarkRow
+from forearm.benchmarks.timing import BenchmarkRow, relative
 from forearm.benchmarks.work import each_joint
 from forearm.codegen.generate import generate
 from forearm.control.code import controller_code
@@ -49,5 +49,5 @@ def rows(peers: bool) -> list[BenchmarkRow]:
             source = fixed_point(arm, "inverse_dynamics", RANGES, word=word, name="fixed").source
             seconds = seconds_in_c(compiler, source.files(), "fixed", arm.n, names, f"int{word}_t")
             title = f"{arm.name}, inverse dynamics in {word} bits"
-            made.append(BenchmarkRow(title, seconds, peer="the same in double", peer_seconds=double))
+            made.append(relative(title, seconds, "the same in double", double, None))
     return made

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import statistics
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.driven_panda import panda_with_friction
-from forearm.benchmarks.peers import problem
+from forearm.benchmarks.peers import wanted
 from forearm.benchmarks.peers.figaroh import Measured, PinocchioFit
-from forearm.benchmarks.timing import BenchmarkRow, Work, beside, median_time
+from forearm.benchmarks.timing import BenchmarkRow, beside, fresh_medians, keeping, median_time
 from forearm.files.load import load
 from forearm.identification.consistent_stage import consistent_fit
 from forearm.identification.effort_model import effort_model
@@ -59,20 +53,19 @@ def identification_rows(peers: bool) -> Iterator[BenchmarkRow]:
     """
     arm, log = measured_panda(SAMPLES)
     theirs = None
-    if peers and problem("Pinocchio") is None:
-        states = (log[x] for x in ("q", "qd", "qdd", "tau"))
-        theirs = PinocchioFit(arm, Measured(*states)).work()
-    fits: list[FittedStage] = []
-    ours = Work("forearm", lambda: fits.append(_linear(arm, log)), 1, lambda: _predicted(arm, log, fits[-1]))
+    if wanted("Pinocchio", peers):
+        theirs = PinocchioFit(arm, Measured(*(log[x] for x in ("q", "qd", "qdd", "tau")))).work()
+    ours = keeping("forearm", lambda: _linear(arm, log), 1, lambda fit: _predicted(arm, log, fit))
     # theirs weights joints equally and has no two-sided friction
     yield beside("linear stage", ours, theirs, 3, group=IDENTIFICATION, bar=LINEAR, tolerance=0.05)
     raw = {x: log[x] for x in ("t", "q", "tau")}
-    seconds = median_time(lambda: fits.append(_linear(arm, raw)), STARTS)
-    yield BenchmarkRow("linear stage, qd and qdd from q", seconds, LINEAR, group=IDENTIFICATION)
-    seconds = median_time(lambda: consistent_fit(arm, fits[-1].solution, 0.3, None), STARTS)
-    yield BenchmarkRow("physically consistent bodies", seconds, CONSISTENT, group=IDENTIFICATION)
-    seconds = median_time(lambda: identify(arm, raw, torque_side="motor"), STARTS)
-    yield BenchmarkRow("everything", seconds, group=IDENTIFICATION)
+    solution = _linear(arm, raw).solution
+    for name, work, bar in (
+        ("linear stage, qd and qdd from q", lambda: _linear(arm, raw), LINEAR),
+        ("physically consistent bodies", lambda: consistent_fit(arm, solution, 0.3, None), CONSISTENT),
+        ("everything", lambda: identify(arm, raw, torque_side="motor"), None),
+    ):
+        yield BenchmarkRow(name, median_time(work, STARTS), bar, group=IDENTIFICATION)
 
 
 def measured_panda(samples: int) -> tuple[Arm, dict[str, Floats]]:
@@ -114,44 +107,13 @@ def _predicted(arm: Arm, log: dict[str, Floats], fit: FittedStage) -> Floats:
 
 def excitation_rows() -> Iterator[BenchmarkRow]:
     """On one core: the first motion of a fresh process, and later ones by criterion and basis."""
-    with TemporaryDirectory() as folder:
-        cold = [_first_excited(Path(folder, str(k))) for k in range(STARTS)]
-        first = statistics.median(cold)
-        yield BenchmarkRow("first motion, nothing cached", first, EXCITED, group=EXCITATION)
-        warm = [_first_excited(Path(folder, "0")) for _ in range(STARTS)]
-        yield BenchmarkRow("first motion, cached on disk", statistics.median(warm), group=EXCITATION)
+    first, again = fresh_medians(FIRST_EXCITED, STARTS, OPENBLAS_NUM_THREADS="1")
+    yield BenchmarkRow("first motion, nothing cached", first, EXCITED, group=EXCITATION)
+    yield BenchmarkRow("first motion, cached on disk", again, group=EXCITATION)
     arm = load("panda")
-    seconds = median_time(lambda: excite(arm, SECONDS), STARTS)
-    yield BenchmarkRow("fourier, d", seconds, group=EXCITATION)
-    seconds = median_time(lambda: excite(arm, SECONDS, criterion="condition"), STARTS)
-    yield BenchmarkRow("fourier, condition", seconds, group=EXCITATION)
-    seconds = median_time(lambda: excite(arm, SECONDS, basis="spline"), STARTS)
-    yield BenchmarkRow("spline, d", seconds, group=EXCITATION)
-
-
-def _first_excited(cache: Path) -> float:
-    run = subprocess.run(
-        [sys.executable, "-c", FIRST_EXCITED],
-        env=os.environ | {"FOREARM_CACHE": str(cache), "OPENBLAS_NUM_THREADS": "1"},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return float(run.stdout)
-
-
-def main() -> None:
-    """Print the peak memory of this process, which identifies 100,000 samples, in MB."""
-    arm, log = measured_panda(SAMPLES)
-    before = peak_memory()
-    identify(arm, {x: log[x] for x in ("t", "q", "tau")}, torque_side="motor")
-    print(f"peak {peak_memory():.0f} MB, {before:.0f} MB before, with the log in memory")
-
-
-def peak_memory() -> float:
-    """In MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-
-
-if __name__ == "__main__":
-    main()
+    for name, work in {
+        "fourier, d": partial(excite, arm, SECONDS),
+        "fourier, condition": partial(excite, arm, SECONDS, criterion="condition"),
+        "spline, d": partial(excite, arm, SECONDS, basis="spline"),
+    }.items():
+        yield BenchmarkRow(name, median_time(work, STARTS), group=EXCITATION)

@@ -67,25 +67,16 @@ class Subject:
         """One function called in one way: a row for every available peer, or one for ours alone."""
         title = f"{self.prefix}{SHORT[function]}, {ending}"
         ours = getattr(self.ours, way)(function, **how)
-        for theirs in [getattr(self.peers[peer], way)(function) for peer in asked if peer in self.peers] or [
-            None
-        ]:
-            at_least = None if theirs is None else AT_LEAST.get((self.name, title, theirs.who))
-            row = beside(
-                title,
-                ours,
-                theirs,
-                repeats,
-                group=self.name,
-                at_least=at_least,
-                bar=STAY_UNDER.get((self.name, title)),
-            )
-            yield self._with_share(row, function) if way == "batch" else row
-
-    def _with_share(self, row: BenchmarkRow, function: str) -> BenchmarkRow:
-        counts = self.ours.kernel.counts[function]
-        share = peak_share(counts, row.seconds, self.ours.kernel.dtype)
-        return replace(row, operations=operations(counts), peak_share=share)
+        there = [getattr(self.peers[peer], way)(function) for peer in asked if peer in self.peers]
+        for theirs in there or [None]:
+            row = beside(title, ours, theirs, repeats, group=self.name)
+            row = replace(row, bar=STAY_UNDER.get((self.name, title)))
+            row = replace(row, at_least=AT_LEAST.get((self.name, title, row.peer or "")))
+            if way == "batch":
+                counts = self.ours.kernel.counts[function]
+                share = peak_share(counts, row.seconds, self.ours.kernel.dtype)
+                row = replace(row, operations=operations(counts), peak_share=share)
+            yield row
 
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from forearm.benchmarks.timing import BenchmarkRow, Work, beside
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside, relative
 from forearm.benchmarks.work import pointers_to
 from forearm.files.builtin import load_builtin
 from forearm.kernels.compile_request import LONG, loop, straight
@@ -29,7 +29,7 @@ def rows(peers: bool) -> Iterator[BenchmarkRow]:
             looped, loop_made = _work("loop", function, n)
             written, straight_made = _work("straight-line", function, n)
             yield beside(f"{function}, {n} joints", looped, written)
-            yield BenchmarkRow("  made in", loop_made, peer=written.who, peer_seconds=straight_made)
+            yield relative("  made in", loop_made, written.who, straight_made, None)
 
 
 def _work(form: str, function: str, n: int) -> tuple[Work, float]:

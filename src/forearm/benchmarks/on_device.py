@@ -4,16 +4,11 @@ evaluations per second, compared with copies of the same number of bytes and wit
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,6 +17,7 @@ import forearm as fa
 from forearm.arm.arm import Arm
 from forearm.benchmarks.device_peak import device_peak
 from forearm.benchmarks.roofline import operations
+from forearm.benchmarks.timing import fresh_medians
 from forearm.kernels.batch_rollout_ir import rollout_arguments
 from forearm.kernels.cuda.device_rollout import bits_of, loaded_rollout
 from forearm.kernels.cuda.driver import Device, DeviceMemory, driver
@@ -210,17 +206,9 @@ def _call_seconds(call: Callable[[], object], wait: Callable[[], object]) -> flo
 
 def _first() -> Iterator[DeviceRow]:
     """Fresh processes: time to the first torques, without and with cached code."""
-    with TemporaryDirectory() as folder:
-        for what, bar in (("first torques, nothing kept", 2.0), ("first torques, code kept", 0.5)):
-            run = subprocess.run(
-                [sys.executable, "-c", FIRST],
-                env=os.environ | {"FOREARM_CACHE": str(Path(folder, "cache"))},
-                check=True,
-                capture_output=True,
-                text=True,
-            )
-            seconds = float(run.stdout)
-            yield DeviceRow(what, "float64", 4, seconds, bar=bar, met=seconds <= bar)
+    words = (("first torques, nothing kept", 2.0), ("first torques, code kept", 0.5))
+    for (what, bar), seconds in zip(words, fresh_medians(FIRST, 1), strict=True):
+        yield DeviceRow(what, "float64", 4, seconds, bar=bar, met=seconds <= bar)
 
 
 def rollout_call(places: Sequence[int], n: int, dtype: np.dtype[Any]) -> list[int]:

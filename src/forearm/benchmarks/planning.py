@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import BenchmarkRow, Work, beside
+from forearm.benchmarks.peers import wanted
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside, keeping
 from forearm.files.load import load
 from forearm.kinematics.limits import limits_of
+from forearm.spatial import Floats
 from forearm.trajectories import (
     MotionLimits,
     bang_bang,
@@ -32,32 +32,26 @@ ONE_JERK_UNDER, EACH_JERK_UNDER = 15e-6, 2e-6  # the same with jerk limits
 VELOCITY, ACCELERATION = np.linspace(1.0, 2.5, JOINTS), np.linspace(2.0, 8.0, JOINTS)
 JERK = 10.0 * ACCELERATION
 
-Floats = NDArray[np.float64]
-
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The results of docs/trajectories.md; requests are random, at rest or moving at either end."""
     rng = np.random.default_rng(4)
     q0, q1 = rng.uniform(-2.5, 2.5, (2, MANY, JOINTS))
     qd0, qd1 = rng.uniform(-1.0, 1.0, (2, MANY, JOINTS)) * VELOCITY
-    states: tuple[Floats, ...] = (q0, qd0, q1, qd1)
-    few = tuple(x[:FEW] for x in states)
-    one, each = (
-        ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
-    )
-    yield beside("a plan, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_UNDER)
-    yield beside("a plan, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_UNDER)
     qdd0, qdd1 = rng.uniform(-0.5, 0.5, (2, MANY, JOINTS)) * ACCELERATION
     # all can respect their limits: at 0.8 of the maximum velocity half of the acceleration can be reduced to
     # 0
-    states = (q0, 0.8 * qd0, qdd0, q1, 0.8 * qd1, qdd1)
-    few = tuple(x[:FEW] for x in states)
-    one, each = (
-        ([Ruckig(x).work() for x in (few, states)]) if peers and problem("Ruckig") is None else (None, None)
+    jerky = (q0, 0.8 * qd0, qdd0, q1, 0.8 * qd1, qdd1)
+    cases: tuple[tuple[str, tuple[Floats, ...], float, float], ...] = (
+        ("a plan", (q0, qd0, q1, qd1), ONE_UNDER, EACH_UNDER),
+        ("a jerk-limited plan", jerky, ONE_JERK_UNDER, EACH_JERK_UNDER),
     )
-    name = "a jerk-limited plan"
-    yield beside(f"{name}, one at a time", ours(few, False), one, 5, group="plans", bar=ONE_JERK_UNDER)
-    yield beside(f"{name}, 100,000 at once", ours(states, True), each, 3, group="plans", bar=EACH_JERK_UNDER)
+    for name, states, one, each in cases:
+        few = tuple(x[:FEW] for x in states)
+        theirs = [ruckig(x) if wanted("Ruckig", peers) else None for x in (few, states)]
+        yield beside(f"{name}, one at a time", ours(few, False), theirs[0], 5, group="plans", bar=one)
+        title = f"{name}, 100,000 at once"
+        yield beside(title, ours(states, True), theirs[1], 3, group="plans", bar=each)
     for name in ARMS:
         for count in (2, 3):
             yield beside(f"fa.plan, {name}, {count} points", through_points(name, count), group="plans")
@@ -79,44 +73,32 @@ def ours(states: tuple[Floats, ...], together: bool) -> Work:
     limits = MotionLimits(ACCELERATION, VELOCITY, jerk=JERK if with_jerk else np.inf)
     single: Any = jerk_limited if with_jerk else bang_bang
     many: Any = jerk_limited_many if with_jerk else bang_bang_many
-    kept = {"durations": np.zeros(len(states[0]))}
+    if together:
+        return keeping("ours", lambda: many(*states, limits).duration, len(states[0]))
+    return keeping(
+        "ours", lambda: [single(*ends, limits).duration for ends in zip(*states, strict=True)], len(states[0])
+    )
+
+
+def ruckig(states: tuple[Floats, ...]) -> Work:
+    """The same by Ruckig, its inputs filled from Python one by one; only its calculation is timed."""
+    package: Any = import_module("ruckig")
+    order = len(states) // 2
+    inputs = []
+    for row in zip(*states, strict=True):
+        request = package.InputParameter(JOINTS)
+        for end, ends in (("current", row[:order]), ("target", row[order:])):
+            for name, x in zip(("position", "velocity", "acceleration"), ends, strict=False):
+                setattr(request, f"{end}_{name}", x.tolist())
+        request.max_velocity, request.max_acceleration = VELOCITY.tolist(), ACCELERATION.tolist()
+        request.max_jerk = JERK.tolist() if order == 3 else [math.inf] * JOINTS
+        inputs.append(request)
+    calculate, trajectory = package.Ruckig(JOINTS).calculate, package.Trajectory(JOINTS)
+    durations = np.zeros(len(inputs))
 
     def run() -> None:
-        if together:
-            kept["durations"] = many(*states, limits).duration
-        else:
-            each = zip(*states, strict=True)
-            kept["durations"] = np.array([single(*ends, limits).duration for ends in each])
-
-    return Work("ours", run, len(states[0]), lambda: kept["durations"])
-
-
-class Ruckig:
-    """The same by Ruckig, its inputs filled from Python one by one; only its calculation is timed."""
-
-    def __init__(self, states: tuple[Floats, ...]) -> None:
-        ruckig: Any = import_module("ruckig")
-        self.inputs = []
-        order = len(states) // 2
-        jerk = JERK.tolist() if order == 3 else [math.inf] * JOINTS
-        for row in zip(*states, strict=True):
-            request = ruckig.InputParameter(JOINTS)
-            for end, ends in (("current", row[:order]), ("target", row[order:])):
-                for name, x in zip(("position", "velocity", "acceleration"), ends, strict=False):
-                    setattr(request, f"{end}_{name}", x.tolist())
-            request.max_velocity, request.max_acceleration = VELOCITY.tolist(), ACCELERATION.tolist()
-            request.max_jerk = jerk
-            self.inputs.append(request)
-        self.planner, self.trajectory = ruckig.Ruckig(JOINTS), ruckig.Trajectory(JOINTS)
-        self.durations = np.zeros(len(self.inputs))
-
-    def run(self) -> None:
-        """All plans."""
-        calculate, trajectory = self.planner.calculate, self.trajectory
-        for k, request in enumerate(self.inputs):
+        for k, request in enumerate(inputs):
             calculate(request, trajectory)
-            self.durations[k] = trajectory.duration
+            durations[k] = trajectory.duration
 
-    def work(self) -> Work:
-        """The work to be timed."""
-        return Work("Ruckig", self.run, len(self.inputs), lambda: self.durations)
+    return Work("Ruckig", run, len(inputs), lambda: durations)

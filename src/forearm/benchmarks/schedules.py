@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.benchmarks.timing import BenchmarkRow
+from forearm.benchmarks.timing import BenchmarkRow, relative
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
 from forearm.files.builtin import load_builtin
@@ -31,6 +30,7 @@ from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.search import schedule_by_search
 from forearm.schedules.threaded import Threaded, compiled_threads, cores, on_core
 from forearm.schedules.threaded_plan import planned_threads
+from forearm.spatial import Floats
 from forearm.symbols import Graph
 
 FUNCTIONS = {
@@ -43,8 +43,6 @@ REPEATS = 60
 SHORT = 0.7e-3  # s per run, approximately: shorter than a time slice of the system
 HOPS = 32
 MOST_ROWS = 20_000
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +118,7 @@ class Case:
         return ThreadedTiming(seconds, len(threaded.lanes), threaded.threads.waits, agreement)
 
 
-def apart_by(found: Sequence[Array], expected: Sequence[Array]) -> float:
+def apart_by(found: Sequence[Floats], expected: Sequence[Floats]) -> float:
     """max|found - expected| / max|expected|; NaN in both counts as equal, in one only as infinite."""
     size = (
         max((float(np.abs(right[np.isfinite(right)]).max(initial=0.0)) for right in expected), default=0.0)
@@ -190,18 +188,16 @@ def _case_rows(function: str, arm: Arm, hop: float) -> Iterator[BenchmarkRow]:
     schedule = schedule_by_search(division.graph, 2, hop / unit)
     made = case.measured(compiled_threads(planned_threads(division, schedule)))
     words = f"scheduled, {made.waits} waits" if made.threads > 1 else "scheduled on one"
-    yield BenchmarkRow(
-        f"{title}: {words}", made.seconds, peer="one thread", peer_seconds=kernel, agreement=made.agreement
-    )
+    yield _beside_kernel(f"{title}: {words}", made, kernel)
     if made.waits:
         yield BenchmarkRow(
             "  a wait, beyond what it expects", max(made.seconds - schedule.length * unit, 0.0) / made.waits
         )
     alone = case.measured(compiled_threads(apart(case.traced, 2)))
     words = "two that share nothing" if alone.threads > 1 else "sharing nothing: one does all"
-    yield BenchmarkRow(
-        f"  {words}", alone.seconds, peer="one thread", peer_seconds=kernel, agreement=alone.agreement
-    )
-    yield BenchmarkRow(
-        "  whole states side by side", case.side_by_side(2), peer="one thread", peer_seconds=kernel
-    )
+    yield _beside_kernel(f"  {words}", alone, kernel)
+    yield relative("  whole states side by side", case.side_by_side(2), "one thread", kernel, None)
+
+
+def _beside_kernel(name: str, timing: ThreadedTiming, kernel: float) -> BenchmarkRow:
+    return relative(name, timing.seconds, "one thread", kernel, None, agreement=timing.agreement)

@@ -5,18 +5,16 @@ ten thousand arms at once; one thread.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 from importlib import import_module
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Bearing, Transmission
 from forearm.benchmarks import adaptive
-from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import BenchmarkRow, Work, beside, median_time, medians
+from forearm.benchmarks.peers import wanted
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside, keeping, median_time, medians, relative
 from forearm.benchmarks.work import each_joint
 from forearm.files.builtin import load_builtin
 from forearm.files.urdf_write import urdf_text
@@ -24,6 +22,7 @@ from forearm.kernels.kernel import compile as compile_arm
 from forearm.simulation.machine import simulator_of
 from forearm.simulation.many import simulate_many
 from forearm.simulation.run import simulate
+from forearm.spatial import Floats
 
 STEP, STEPS = 1e-3, 10_000
 COMPARED = 100  # steps after which results are compared: in 10 s an undriven arm amplifies the last bit
@@ -36,25 +35,25 @@ GEAR = Transmission(efficiency=((0.1, 0.7), (1.0, 0.85)), rated_torque=100.0, br
 PUSH = np.array([80.0, 150.0, 80.0, 20.0, 20.0, 20.0])  # N m
 BEARING = Bearing(kind="journal", mu=0.01, radius=0.02, distance=0.2)
 
-Floats = NDArray[np.float64]
-
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The results of docs/performance.md, Simulation."""
-    panda = load_builtin("panda").rigid()
-    rng = np.random.default_rng(1)
+    panda, rng = load_builtin("panda").rigid(), np.random.default_rng(1)
     q, qd = rng.uniform(-1.0, 1.0, (2, panda.n))
-    theirs = MuJoCoRollout(panda, q, qd) if peers and problem("MuJoCo") is None else None
+    theirs = MuJoCoRollout(panda, q, qd) if wanted("MuJoCo", peers) else None
     work = None if theirs is None else theirs.work()
     alone = Alone(panda, q, qd)
-    row = beside("10 s of the Panda, steps alone", alone.work(), work, 5, group="simulation", at_least=FASTER)
+    ours = Work("ours", alone.run, 1, lambda: alone.record[0][0, COMPARED])
+    row = beside("10 s of the Panda, steps alone", ours, work, 5, group="simulation", at_least=FASTER)
     yield row
-    yield beside("the same with fa.simulate", _whole(panda, q, qd), work, 5, group="simulation")
-    yield BenchmarkRow(f"energy drift {alone.energy_error():.3g} J", row.seconds, group="simulation")
+    whole = partial(simulate, panda, q, qd, STEPS * STEP, method="rk4", step=STEP)
+    kept = keeping("ours", whole, 1, lambda found: found.q[COMPARED])
+    yield beside("the same with fa.simulate", kept, work, 5, group="simulation")
+    drift = _drift(panda, *(block[0] for block in alone.record))
+    yield BenchmarkRow(f"energy drift {drift:.3g} J", row.seconds, group="simulation")
     if theirs is not None and row.peer_seconds is not None:
-        yield BenchmarkRow(
-            f"MuJoCo's energy drift {theirs.energy_error():.3g} J", row.peer_seconds, group="simulation"
-        )
+        drift = _drift(panda, *theirs.motion())
+        yield BenchmarkRow(f"MuJoCo's energy drift {drift:.3g} J", row.peer_seconds, group="simulation")
     yield from _costs()
     yield from adaptive.rows(peers)
     qs, qds = rng.uniform(-1.0, 1.0, (2, MANY, panda.n))
@@ -75,26 +74,14 @@ def _costs() -> Iterator[BenchmarkRow]:
     rigid = Alone(puma.rigid(), q, qd)  # without friction these torques would make it diverge
     for name, arm in arms.items():
         ours, theirs = medians([Alone(arm, q, qd, u).run, rigid.run], 5)
-        row = BenchmarkRow(
-            f"10 s of the PUMA, {name}", ours, peer="rigid", peer_seconds=theirs, group="drives"
-        )
-        yield replace(row, at_least=1.0 / COSTS[name])
-
-
-def _whole(arm: Arm, q: Floats, qd: Floats) -> Work:
-    kept: dict[str, Any] = {}
-
-    def run() -> None:
-        kept["q"] = simulate(arm, q, qd, STEPS * STEP, method="rk4", step=STEP).q[COMPARED]
-
-    return Work("ours", run, 1, lambda: kept["q"])
+        yield relative(f"10 s of the PUMA, {name}", ours, "rigid", theirs, COSTS[name], group="drives")
 
 
 class Alone:
     """Only the compiled steps and their record, driven by torques or undriven."""
 
     def __init__(self, arm: Arm, q: Floats, qd: Floats, u: Floats | None = None) -> None:
-        self.arm, self.q, self.qd, self.u = arm, q, qd, np.zeros(arm.n) if u is None else u
+        self.q, self.qd, self.u = q, qd, np.zeros(arm.n) if u is None else u
         self.simulator = simulator_of(arm, False, "rk4")
         self.record: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 
@@ -102,14 +89,6 @@ class Alone:
         """All steps from the start."""
         state = self.simulator.at_rest_or_moving(self.q[None], self.qd[None])
         self.record = self.simulator.run(state, self.u, STEPS, STEP, 1, linear=False)
-
-    def work(self) -> Work:
-        """The work to be timed."""
-        return Work("ours", self.run, 1, lambda: self.record[0][0, COMPARED])
-
-    def energy_error(self) -> float:
-        """In J, over the complete record."""
-        return _drift(self.arm, self.record[0][0], self.record[1][0])
 
 
 class MuJoCoRollout:
@@ -136,10 +115,10 @@ class MuJoCoRollout:
         """The work to be timed."""
         return Work("MuJoCo rollout", self.run, 1, lambda: self.states[0, COMPARED - 1, 1 : 1 + self.arm.n])
 
-    def energy_error(self) -> float:
-        """In J, over all of its states, by our energy function."""
+    def motion(self) -> tuple[Floats, Floats]:
+        """All of its positions and velocities."""
         n, states = self.arm.n, np.concatenate([self.start[None], self.states[0]])
-        return _drift(self.arm, states[:, 1 : 1 + n], states[:, 1 + n : 1 + 2 * n])
+        return states[:, 1 : 1 + n], states[:, 1 + n : 1 + 2 * n]
 
 
 def _drift(arm: Arm, q: Floats, qd: Floats) -> float:

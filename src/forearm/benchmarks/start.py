@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import statistics
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from forearm.benchmarks.timing import BenchmarkRow
+from forearm.benchmarks.timing import BenchmarkRow, fresh_medians
 
 FIRST_TORQUES = """\
 import time, warnings
@@ -30,23 +24,7 @@ def rows() -> Iterator[BenchmarkRow]:
     """The Panda loaded, compiled and evaluated once;
     with the cache of compiled functions empty, and filled by the previous run.
     """
-    with TemporaryDirectory() as folder:
-        cold = [_first_torques(Path(folder, str(k))) for k in range(REPEATS)]
-        yield BenchmarkRow(
-            "first torques, nothing cached", statistics.median(cold), bar=COLD, group="a fresh process, panda"
-        )
-        warm = [_first_torques(Path(folder, "0")) for _ in range(REPEATS)]
-        yield BenchmarkRow(
-            "first torques, cached", statistics.median(warm), bar=WARM, group="a fresh process, panda"
-        )
-
-
-def _first_torques(cache: Path) -> float:
-    run = subprocess.run(
-        [sys.executable, "-c", FIRST_TORQUES],
-        env=os.environ | {"FOREARM_CACHE": str(cache)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return float(run.stdout)
+    cold, warm = fresh_medians(FIRST_TORQUES, REPEATS)
+    group = "a fresh process, panda"
+    yield BenchmarkRow("first torques, nothing cached", cold, bar=COLD, group=group)
+    yield BenchmarkRow("first torques, cached", warm, bar=WARM, group=group)

@@ -4,23 +4,18 @@ compared with toppra where it supports the problem.
 
 from __future__ import annotations
 
-import os
-import statistics
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.driven_panda import panda_with_gears, panda_with_motors
-from forearm.benchmarks.peers import problem
-from forearm.benchmarks.timing import BenchmarkRow, Work, beside
+from forearm.benchmarks.peers import wanted
+from forearm.benchmarks.timing import BenchmarkRow, Work, beside, fresh_medians, keeping
 from forearm.files.load import load
 from forearm.kinematics.limits import limits_of
+from forearm.spatial import Floats
 from forearm.trajectories import time_optimal
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
@@ -42,25 +37,22 @@ fa.time_optimal(arm, waypoints(arm), points=INTERVALS)
 print(time.perf_counter() - start)
 """
 
-Floats = NDArray[np.float64]
-
 
 def rows(peers: bool) -> Iterator[BenchmarkRow]:
     """The results of docs/time-optimal.md: a spline through six points, torque and velocity limits active."""
-    arm, there = load("panda"), peers and problem("toppra") is None
-    for name, acceleration in (("torque, velocity", None), ("torque, velocity, acceleration", ACCELERATION)):
-        yield beside(
-            name,
-            ours(arm, acceleration),
-            toppra(arm, acceleration) if there else None,
-            9,
-            group=GROUP,
-            bar=RIGID if acceleration is None else None,
-            tolerance=AGREE,
-        )
+    arm = load("panda")
+    for name, acceleration, bar in (
+        ("torque, velocity", None, RIGID),
+        ("torque, velocity, acceleration", ACCELERATION, None),
+    ):
+        theirs = toppra(arm, acceleration) if wanted("toppra", peers) else None
+        limits = {"group": GROUP, "bar": bar, "tolerance": AGREE}
+        yield beside(name, ours(arm, acceleration), theirs, 9, **limits)
     yield beside("friction and voltage too", ours(panda_with_motors()), None, 9, group=GROUP, bar=DRIVEN)
     yield beside("gears and bearings too", ours(panda_with_gears()), None, 5, group=GROUP, bar=GEARED)
-    yield from first_plans()
+    cold, warm = fresh_medians(FIRST_PLAN, STARTS)
+    yield BenchmarkRow("first plan, nothing cached", cold, group=GROUP)
+    yield BenchmarkRow("first plan, cached on disk", warm, group=GROUP)
 
 
 def waypoints(arm: Arm) -> Floats:
@@ -71,13 +63,8 @@ def waypoints(arm: Arm) -> Floats:
 
 def ours(arm: Arm, acceleration: float | None = None) -> Work:
     """A plan; the result is its duration."""
-    points, kept = waypoints(arm), {"duration": 0.0}
-
-    def run() -> None:
-        plan = time_optimal(arm, points, acceleration=acceleration, points=INTERVALS)
-        kept["duration"] = plan.duration
-
-    return Work("ours", run, 1, lambda: np.array([kept["duration"]]))
+    solve = partial(time_optimal, arm, waypoints(arm), acceleration=acceleration, points=INTERVALS)
+    return keeping("ours", solve, 1, lambda plan: [plan.duration])
 
 
 def toppra(arm: Arm, acceleration: float | None) -> Work:
@@ -87,25 +74,3 @@ def toppra(arm: Arm, acceleration: float | None) -> Work:
     allowed = None if acceleration is None else np.full(arm.n, acceleration)
     peer = Toppra(arm, spline(waypoints(arm)), fastest_of(arm), DriveLimits.of(arm).effort, allowed)
     return peer.work(INTERVALS)
-
-
-def first_plans() -> Iterator[BenchmarkRow]:
-    """The first plan of a fresh process with the arm loaded; with the cache of compiled functions empty, and
-    filled by the previous run.
-    """
-    with TemporaryDirectory() as folder:
-        cold = [_first_plan(Path(folder, str(k))) for k in range(STARTS)]
-        yield BenchmarkRow("first plan, nothing cached", statistics.median(cold), group=GROUP)
-        warm = [_first_plan(Path(folder, "0")) for _ in range(STARTS)]
-        yield BenchmarkRow("first plan, cached on disk", statistics.median(warm), group=GROUP)
-
-
-def _first_plan(cache: Path) -> float:
-    run = subprocess.run(
-        [sys.executable, "-c", FIRST_PLAN],
-        env=os.environ | {"FOREARM_CACHE": str(cache)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return float(run.stdout)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -69,6 +72,18 @@ class Work:
     answer: Callable[[], NDArray[Any]]
 
 
+def keeping(
+    who: str, compute: Callable[[], Any], states: int = 1, take: Callable[[Any], Any] = np.asarray
+) -> Work:
+    """Work whose result is taken from what the last run gave."""
+    last: list[Any] = [None]
+
+    def run() -> None:
+        last[0] = compute()
+
+    return Work(who, run, states, lambda: np.asarray(take(last[0])))
+
+
 def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, **said: Any) -> BenchmarkRow:
     """Time both alternately, so that noise affects both, and compare their results;
     `said` are further fields of the row.
@@ -86,6 +101,14 @@ def beside(name: str, ours: Work, theirs: Work | None = None, repeats: int = 7, 
         agreement=apart,
         **said,
     )
+
+
+def relative(
+    name: str, ours: float, who: str, theirs: float, most: float | None, **said: Any
+) -> BenchmarkRow:
+    """A row whose peer is a simpler case of our own, and what ours may cost at most relative to it."""
+    at_least = None if most is None else 1.0 / most
+    return BenchmarkRow(name, ours, peer=who, peer_seconds=theirs, at_least=at_least, **said)
 
 
 def apart_by(a: NDArray[Any], b: NDArray[Any]) -> float:
@@ -109,6 +132,26 @@ def medians(works: Sequence[Callable[[], object]], repeats: int = 7) -> list[flo
 def median_time(work: Callable[[], object], repeats: int = 7) -> float:
     """The median of several runs after one to warm up, in s."""
     return medians([work], repeats)[0]
+
+
+def fresh_medians(code: str, starts: int, **environment: str) -> tuple[float, float]:
+    """Medians of the seconds that fresh processes print: with the cache of compiled functions empty, and
+    filled by the first of them.
+    """
+    with TemporaryDirectory() as folder:
+        cold, warm = (
+            [
+                _printed(code, environment | {"FOREARM_CACHE": str(Path(folder, name(k)))})
+                for k in range(starts)
+            ]
+            for name in (str, lambda _: "0")
+        )
+    return statistics.median(cold), statistics.median(warm)
+
+
+def _printed(code: str, environment: dict[str, str]) -> float:
+    command, environment = [sys.executable, "-c", code], os.environ | environment
+    return float(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
 
 
 def median_process_time(arguments: Sequence[str], repeats: int = 7) -> float:

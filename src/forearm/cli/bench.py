@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from forearm.cli.command import Command, add_json, complain, names_of, show_json, width
-from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.command import Command, complain, names_of
+from forearm.cli.options import JSON, Option, finish, plot
 from forearm.cli.progress import ProgressBar
 from forearm.errors import InputError
 from forearm.kernels.cpu import check_device
-from forearm.tables import filled, number, text_table
+from forearm.reading.fields import ChoiceField, FlagField
+from forearm.tables import Report, duration, number
 
 if TYPE_CHECKING:
     from forearm.benchmarks.on_device import DeviceRow
     from forearm.benchmarks.timing import BenchmarkRow
 
+AnyRow = TypeVar("AnyRow", "BenchmarkRow", "DeviceRow")
 ROOMS = (
     "loading",
     "dynamics",
@@ -39,25 +41,6 @@ ROOMS = (
 HEADER = ("what", "ours", "peer", "peer time", "ratio", "target", "difference", "peak")
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--peers", action="store_true", help="also time other packages, where installed")
-    parser.add_argument(
-        "--only",
-        type=lambda name: name.replace("-", "_"),
-        choices=ROOMS,
-        metavar="NAME",
-        help=f"measure only this part, {names_of(ROOMS)} (default: all)",
-    )
-    parser.add_argument(
-        "--device",
-        default="cpu",
-        metavar="NAME",
-        help="cpu, or cuda, cuda:1: kernels on a GPU compared with copying the same bytes (default: cpu)",
-    )
-    add_plot(parser, "the times")
-    add_json(parser)
-
-
 def _run(given: argparse.Namespace) -> int:
     from importlib import import_module
 
@@ -66,36 +49,28 @@ def _run(given: argparse.Namespace) -> int:
 
     if check_device(given.device) != "cpu":
         return _on_device(given)
-    check_picture("--plot", given.plot)
     missing = problems() if given.peers else []
     rows: list[BenchmarkRow] = []
     with ProgressBar() as bar:
-        for name in ROOMS:
-            if given.only in (None, name):
-                bar.say_once(f"measuring {name}")
-                measure = import_module(f"forearm.benchmarks.{name}").rows
-                rows += [
-                    replace(row, group=row.group or name)
-                    for row in _announced(measure(given.peers), name, bar)
-                ]
+        for name in ROOMS if given.only is None else (given.only,):
+            bar.say_once(f"measuring {name}")
+            measured = import_module(f"forearm.benchmarks.{name}").rows(given.peers)
+            rows += [replace(row, group=row.group or name) for row in _announced(measured, name, bar)]
         bar.say_once("measuring the peak of one core")
         peaks = _peaks(rows)
     document: dict[str, Any] = {"machine": machine(), "peak_flops": peaks, "missing": missing}
     document["rows"] = [row.document() for row in rows]
-    if given.plot:
-        from forearm.plots.speeds import save_speed_picture
-
-        save_speed_picture(bars(rows), given.plot)
-        document["plot"] = given.plot
-    if given.json:
-        show_json(document)
-    else:
-        blocks = [f"{group}\n{table(found)}" for group, found in grouped(rows).items()]
-        blocks += [notes(peaks)] if peaks else []
-        blocks += ["\n".join(missing)] if missing else []
-        print("\n\n".join(blocks))
-        tell_written([given.plot])
+    parts = [Report(*table(found), before=[group]) for group, found in grouped(rows).items()]
+    parts += [Report(before=[notes(peaks)])] if peaks else []
+    parts += [Report(before=missing)] if missing else []
+    finish(given, Report(parts=parts), document, {"plot": lambda path: _save(rows, path)})
     return _verdict(rows)
+
+
+def _save(rows: Sequence[BenchmarkRow], path: str) -> None:
+    from forearm.plots.speeds import save_figure, speed_picture
+
+    save_figure(speed_picture(bars(rows)), path)
 
 
 def _on_device(given: argparse.Namespace) -> int:
@@ -107,18 +82,13 @@ def _on_device(given: argparse.Namespace) -> int:
         if getattr(given, option):
             raise InputError(f"--{option} is for the CPU; leave it or --device out.", "bench")
     index = int(given.device.partition(":")[2] or 0)
-    rows: list[DeviceRow] = []
     about = device_machine(index)
     with ProgressBar() as bar:
-        for row in measured(index):
-            bar.say_once(f"measuring on {about['name']}: {len(rows) + 1} done, the last {row.name}")
-            rows.append(row)
-    if given.json:
-        show_json({"machine": machine(), "device": about, "rows": [row.document() for row in rows]})
-    else:
-        print(f"{about['name']}, driver for CUDA {about['cuda']}")
-        print(text_table(DEVICE_HEADER, [device_cells(row) for row in rows], width()))
-        print(filled(DEVICE_NOTE, width()))
+        rows = list(_announced(measured(index), f"on {about['name']}", bar))
+    document = {"machine": machine(), "device": about, "rows": [row.document() for row in rows]}
+    said = f"{about['name']}, driver for CUDA {about['cuda']}"
+    cells = [device_cells(row) for row in rows]
+    finish(given, Report(DEVICE_HEADER, cells, before=[said], after=[DEVICE_NOTE]), document)
     return 0 if all(row.same_bits is not False for row in rows) else 1
 
 
@@ -152,14 +122,14 @@ def device_cells(row: DeviceRow) -> list[str]:
         if row.copy_share is not None:
             bar = f">= {share(row.bar)}"
         else:
-            bar = f"< {_time(row.bar)}" if row.rate is None else f">= {row.bar / 1e9:.2f} G"
+            bar = f"< {duration(row.bar)}" if row.rate is None else f">= {row.bar / 1e9:.2f} G"
         bar += " met" if row.met else " MISSED"
     spilled = f" + {row.spilled} B" if row.spilled else ""
     return [
         row.name,
         row.dtype,
         f"{row.states:,}",
-        _time(row.seconds),
+        duration(row.seconds),
         "-" if row.rate is None else f"{row.rate / 1e9:.2f} G",
         share(row.copy_share),
         share(row.peak_share),
@@ -177,24 +147,23 @@ def grouped(rows: Iterable[BenchmarkRow]) -> dict[str, list[BenchmarkRow]]:
     return groups
 
 
-def table(rows: Sequence[BenchmarkRow]) -> str:
-    """The rows of a group, without empty columns."""
+def table(rows: Sequence[BenchmarkRow]) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a group, without empty columns."""
     cells = [row_cells(row) for row in rows]
     kept = [k for k in range(len(HEADER)) if any(row[k] != "-" for row in cells)]
-    return text_table([HEADER[k] for k in kept], [[row[k] for k in kept] for row in cells], width())
+    return [HEADER[k] for k in kept], [[row[k] for k in kept] for row in cells]
 
 
 def notes(peaks: dict[str, float]) -> str:
     """The meaning of the columns."""
     measured = ", ".join(f"{value / 1e9:.0f} GFLOP/s in {dtype}" for dtype, value in peaks.items())
-    text = (
+    return (
         "One thread; medians of alternating runs. A batch has 100,000 states; its time is per state. "
         "ratio: peer time over ours; target: minimum ratio, or maximum time of ours; difference: largest "
         "difference of the two results relative to the largest value; peak: multiplications, additions and "
         "divisions of the kernel per second (sines and cosines not counted), relative to the rate of fused "
         f"multiply-adds on one core, measured in this run: {measured}."
     )
-    return filled(text, width())
 
 
 def bars(rows: Iterable[BenchmarkRow]) -> dict[str, list[tuple[str, str | None, float]]]:
@@ -211,7 +180,7 @@ def bars(rows: Iterable[BenchmarkRow]) -> dict[str, list[tuple[str, str | None, 
     return drawn
 
 
-def _announced(rows: Iterable[BenchmarkRow], room: str, bar: ProgressBar) -> Iterable[BenchmarkRow]:
+def _announced(rows: Iterable[AnyRow], room: str, bar: ProgressBar) -> Iterable[AnyRow]:
     """The same rows, with their number and the last one shown at a terminal."""
     for count, row in enumerate(rows, 1):
         bar.say_once(f"measuring {room}: {count} done, the last {row.name}")
@@ -227,7 +196,7 @@ def _peaks(rows: Iterable[BenchmarkRow]) -> dict[str, float]:
 
 def row_cells(row: BenchmarkRow) -> list[str]:
     """A row under HEADER."""
-    said = [] if row.bar is None else [f"< {_time(row.bar)}"]
+    said = [] if row.bar is None else [f"< {duration(row.bar)}"]
     said += [] if row.at_least is None else [f">= {number(row.at_least, 3)}"]
     if said and row.met is not None:
         said.append("met" if row.met else "MISSED")
@@ -235,9 +204,9 @@ def row_cells(row: BenchmarkRow) -> list[str]:
     peak = "-" if row.peak_share is None else f"{100.0 * row.peak_share:.0f} %"
     return [
         row.name,
-        _time(row.seconds),
+        duration(row.seconds),
         row.peer or "-",
-        _time(row.peer_seconds),
+        duration(row.peer_seconds),
         number(row.ratio, 3),
         " ".join(said) or "-",
         apart,
@@ -257,19 +226,21 @@ def _verdict(rows: Iterable[BenchmarkRow]) -> int:
     return 1 if apart else 0
 
 
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    scale, unit = next(
-        (s, u)
-        for s, u in ((1.0, "s"), (1e3, "ms"), (1e6, "us"), (1e9, "ns"))
-        if seconds * s >= 1.0 or u == "ns"
-    )
-    return f"{seconds * scale:.3g} {unit}"
-
-
 COMMAND = Command(
     "forearm bench --only kernels\nforearm bench --peers --plot speed.png\nforearm bench --device cuda",
-    _add_arguments,
+    (
+        Option("--peers", "also time other packages, where installed", reads=FlagField()),
+        Option(
+            "--only", f"measure only this part, {names_of(ROOMS)} (default: all)", reads=ChoiceField(ROOMS)
+        ),
+        Option(
+            "--device",
+            "cpu, or cuda, cuda:1: kernels on a GPU compared with copying the same bytes (default: cpu)",
+            "NAME",
+            default="cpu",
+        ),
+        plot("the times"),
+        JSON,
+    ),
     _run,
 )

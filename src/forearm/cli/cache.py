@@ -8,64 +8,58 @@ import time
 from pathlib import Path
 from typing import Any
 
-from forearm.cli.command import Command, add_json, complain, show_json, width
+from forearm.cli.command import Command, complain
+from forearm.cli.options import JSON, Option, finish
 from forearm.kernels import cache
-from forearm.tables import text_table
+from forearm.reading.fields import FlagField
+from forearm.tables import Report
 
 SHOWN = 20  # entries in the table; --json has all of them
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--clear", action="store_true", help="remove the files written by the cache")
-    add_json(parser)
-
-
 def _run(given: argparse.Namespace) -> int:
     place = cache.folder()
-    return _clear(place, given.json) if given.clear else _show(place, given.json)
+    return _clear(given, place) if given.clear else _show(given, place)
 
 
-def _show(place: Path | None, as_json: bool) -> int:
+def _show(given: argparse.Namespace, place: Path | None) -> int:
     reason = _why_not(place)
     found = cache.entries(place)[::-1] if place else []
     unfinished = len(cache.unfinished(place)) if place else 0
     size = sum(entry.size for entry in found)
-    if as_json:
-        show_json(
-            {
-                "folder": None if place is None else str(place),
-                "used": reason is None,
-                "why_not": reason,
-                "files": len(found),
-                "bytes": size,
-                "bound": cache.bound(),
-                "unfinished": unfinished,
-                "entries": [_described(entry) for entry in found],
-            }
-        )
-        return 0
-    print(f"folder  {place or '-'}")
-    print(f"used    {'yes' if reason is None else f'no: {reason}'}")
-    print(f"files   {len(found)}, {_size(size)} of at most {_size(cache.bound())}")
-    if unfinished:
-        print(f"        and {unfinished} being written or left unfinished")
-    if found:
-        header = ["arm", "functions", "dtype", "part", "size", "last used"]
-        print("\n" + text_table(header, [_row(entry) for entry in found[:SHOWN]], width()))
-    if len(found) > SHOWN:
-        print(f"... and {len(found) - SHOWN} more")
-    return 0
+    document = {
+        "folder": None if place is None else str(place),
+        "used": reason is None,
+        "why_not": reason,
+        "files": len(found),
+        "bytes": size,
+        "bound": cache.bound(),
+        "unfinished": unfinished,
+        "entries": [_described(entry) for entry in found],
+    }
+    lines = [
+        f"folder  {place or '-'}",
+        f"used    {'yes' if reason is None else f'no: {reason}'}",
+        f"files   {len(found)}, {_size(size)} of at most {_size(cache.bound())}",
+        f"        and {unfinished} being written or left unfinished" if unfinished else "",
+    ]
+    header = ["arm", "functions", "dtype", "part", "size", "last used"]
+    more = [f"... and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    table = [Report(header, [_row(entry) for entry in found[:SHOWN]], after=more)] if found else []
+    return finish(given, Report(before=lines, parts=table, under=" " * 8), document)
 
 
-def _clear(place: Path | None, as_json: bool) -> int:
+def _clear(given: argparse.Namespace, place: Path | None) -> int:
     count, size = cache.clear(place) if place else (0, 0)
     left = len(cache.entries(place)) + len(cache.unfinished(place)) if place else 0
-    if as_json:
-        show_json(
-            {"folder": None if place is None else str(place), "removed": count, "bytes": size, "left": left}
-        )
-    else:
-        print(f"{count} {'file' if count == 1 else 'files'} removed, {_size(size)}.")
+    document = {
+        "folder": None if place is None else str(place),
+        "removed": count,
+        "bytes": size,
+        "left": left,
+    }
+    said = f"{count} {'file' if count == 1 else 'files'} removed, {_size(size)}."
+    finish(given, Report(before=[said]), document)
     if left:
         complain(
             f"{place}: {left} of its files are still there, written just now or not to "
@@ -118,4 +112,8 @@ def _date(moment: float) -> str:
         return "-"
 
 
-COMMAND = Command("forearm cache\nforearm cache --clear", _add_arguments, _run)
+COMMAND = Command(
+    "forearm cache\nforearm cache --clear",
+    (Option("--clear", "remove the files written by the cache", reads=FlagField()), JSON),
+    _run,
+)

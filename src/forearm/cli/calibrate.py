@@ -13,9 +13,8 @@ from forearm.cli.options import ARM, JSON, Option, derived, finish
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import read_numbers
 from forearm.identification.requests import GeometryModel, GeometryNoise
-from forearm.reading.fields import FlagField
+from forearm.reading.fields import FlagField, WholeField
 from forearm.tables import Report, number
-from forearm.trajectories.request_fields import WholeField
 
 
 def _run(given: argparse.Namespace) -> int:

@@ -8,28 +8,14 @@ import warnings
 from forearm.arm.arm import Arm
 from forearm.checking import Balance, Finding, balance, check
 from forearm.checking.balancing import SAMPLES
-from forearm.cli.command import ARM_HELP, Command, add_json, complain, show_json, width
-from forearm.cli.loading import add_reading, reading_of
-from forearm.cli.numbers import POSITIVE
+from forearm.cli.command import ARM_HELP, Command, complain, show_json
+from forearm.cli.loading import READING, reading_of
+from forearm.cli.options import JSON, POSITIVE, Option, finish
 from forearm.cli.progress import ProgressBar
-from forearm.cli.terminal import show
 from forearm.errors import ForearmError, ModelWarning, PartsWarning, RepairWarning
 from forearm.files.load import load
 from forearm.spatial import Floats
-from forearm.tables import Report, filled, number
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help=ARM_HELP)
-    add_reading(parser)
-    parser.add_argument(
-        "--counterweights",
-        type=POSITIVE,
-        default=0.2,
-        metavar="M",
-        help="distance of suggested counterweights from the joint's axis, m, above 0 (default: 0.2)",
-    )
-    add_json(parser)
+from forearm.tables import Report, number
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -38,7 +24,11 @@ def _run(given: argparse.Namespace) -> int:
         try:
             arm = load(given.file, **reading_of(given))
         except ForearmError as error:
-            return _refused(given, Finding("error", "cannot-load", given.file, str(error)))
+            if given.json:
+                refused = Finding("error", "cannot-load", given.file, str(error))
+                show_json({"name": None, "findings": _plain([refused]), "balance": None})
+            complain(str(error), kind="error")
+            return 2
     # What loading warned of the model is found again by the checks; the rest is of the file.
     ignored = [w for w in caught if not issubclass(w.category, ModelWarning)]
     codes: dict[type[Warning], str] = {PartsWarning: "parts-changed", RepairWarning: "repaired"}
@@ -48,33 +38,19 @@ def _run(given: argparse.Namespace) -> int:
     with ProgressBar(f"searching for the largest gravity torques of {arm.name}"):
         cost = balance(arm, given.counterweights)
         findings += check(arm, cost)
-    if given.json:
-        show_json({"name": arm.name, "findings": _plain(findings), "balance": _plain_balance(arm, cost)})
-        return 0
-    _show(findings)
-    if arm.n:
-        print()
-        show(_gravity(arm, cost))
-    return 0
+    parts = [_list(findings), *([_gravity(arm, cost)] if arm.n else [])]
+    document = {"name": arm.name, "findings": _plain(findings), "balance": _plain_balance(arm, cost)}
+    return finish(given, Report(parts=parts), document)
 
 
-def _refused(given: argparse.Namespace, finding: Finding) -> int:
-    if given.json:
-        show_json({"name": None, "findings": _plain([finding]), "balance": None})
-    complain(finding.text, kind="error")
-    return 2
-
-
-def _show(findings: list[Finding]) -> None:
+def _list(findings: list[Finding]) -> Report:
+    """Warnings, then notes; those about gravity have a table of their own."""
     warned = [f for f in findings if f.level == "warning"]
-    print(f"errors: 0   warnings: {len(warned)}")
-    for finding in warned:
-        print(filled(f"warning [{finding.code}] {finding.text}", width(), "    "))
+    notes = [f for f in findings if f.level == "note" and f.code != "gravity"]
+    lines = [f"{f.level} [{f.code}] {f.text}" for f in (*warned, *notes)]
     if not warned:
-        print("Nothing implausible found.")
-    for finding in findings:
-        if finding.level == "note" and finding.code != "gravity":  # which has a table of its own
-            print(filled(f"note [{finding.code}] {finding.text}", width(), "    "))
+        lines.insert(0, "Nothing implausible found.")
+    return Report(before=[f"errors: 0   warnings: {len(warned)}", *lines], under="    ")
 
 
 def _gravity(arm: Arm, cost: Balance) -> Report:
@@ -104,7 +80,7 @@ def _vector(values: Floats) -> str:
 
 
 def _plain(findings: list[Finding]) -> list[dict[str, str]]:
-    return [{"level": f.level, "code": f.code, "place": f.place, "text": f.text} for f in findings]
+    return [{name: getattr(f, name) for name in ("level", "code", "place", "text")} for f in findings]
 
 
 def _plain_balance(arm: Arm, cost: Balance) -> dict[str, object]:
@@ -115,7 +91,7 @@ def _plain_balance(arm: Arm, cost: Balance) -> dict[str, object]:
         "balanced": cost.balanced,
         "climbed": cost.climbed,
         "counterweights": [
-            {"joint": w.joint, "link": w.link, "mass": w.mass, "position": w.position, "moment": w.moment}
+            {name: getattr(w, name) for name in ("joint", "link", "mass", "position", "moment")}
             for w in cost.counterweights
         ],
         "hopeless": dict(cost.hopeless),
@@ -123,5 +99,18 @@ def _plain_balance(arm: Arm, cost: Balance) -> dict[str, object]:
 
 
 COMMAND = Command(
-    "forearm check puma560\nforearm check my_arm.urdf --counterweights 0.3", _add_arguments, _run
+    "forearm check puma560\nforearm check my_arm.urdf --counterweights 0.3",
+    (
+        Option("file", ARM_HELP, "FILE"),
+        *READING,
+        Option(
+            "--counterweights",
+            "distance of suggested counterweights from the joint's axis, m, above 0 (default: 0.2)",
+            "M",
+            reads=POSITIVE,
+            default=0.2,
+        ),
+        JSON,
+    ),
+    _run,
 )

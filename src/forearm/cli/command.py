@@ -10,15 +10,15 @@ import math
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from forearm.cli.terminal import complain, is_unicode, width
 from forearm.errors import InputError, not_among, shorten
 
 __all__ = [
-    "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_hand", "add_json", "add_rigid", "add_root",
+    "ARM_HELP", "Command", "Formatter", "Parser", "add_arm", "add_json", "add_parser", "add_rigid",
     "complain", "group", "names_of", "show_json", "width", "with_examples",
 ]  # fmt: skip
 
@@ -28,21 +28,45 @@ ARM_HELP = "built-in name, or path to a .toml, .urdf or .xml (MJCF) file"
 
 @dataclass(frozen=True)
 class Command:
-    """One command: examples that work, one per line, its options, and what it runs.
-    Its name and summary stand in `main`.
+    """One command: examples that work, one per line, its options, and what it runs; or actions, which are
+    commands with a summary. Its own name and summary stand in `main`.
     """
 
     example: str
     options: Callable[[argparse.ArgumentParser], None] | tuple[Any, ...]  # Option and Group of `cli.options`
-    run: Callable[[argparse.Namespace], int]
+    run: Callable[[argparse.Namespace], int] | None
+    summary: str = ""
+    actions: Mapping[str, Command] = field(default_factory=dict)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add the options to a parser, whose result keeps them to check files and to spell errors."""
+        """Add options and actions to a parser, whose result says what to run, and keeps the options to check
+        files and to spell errors.
+        """
+        parser.set_defaults(run_command=self.run)
         if callable(self.options):
             self.options(parser)
         else:
             every = [option for entry in self.options for option in entry.add_to(parser)]
             parser.set_defaults(options=every)
+        if self.actions:
+            parser.epilog = (
+                f"{parser.epilog}\n\n'{parser.prog} ACTION --help' explains each; all take --json."
+            )
+            parsers = parser.add_subparsers(
+                dest="action", required=True, metavar="ACTION", parser_class=Parser
+            )
+            for name, action in self.actions.items():
+                add_parser(parsers, name, action.summary, action, help=action.summary)
+
+
+def add_parser(
+    parsers: argparse._SubParsersAction[Parser], name: str, summary: str, command: Command | None, **more: Any
+) -> None:
+    """A parser for a command or action, with its options if the command is given."""
+    epilog = None if command is None else with_examples(command.example)
+    parser = parsers.add_parser(name, description=summary, epilog=epilog, formatter_class=Formatter, **more)
+    if command is not None:
+        command.add_arguments(parser)
 
 
 class Parser(argparse.ArgumentParser):
@@ -59,16 +83,11 @@ class Parser(argparse.ArgumentParser):
         complain(f"{text}{stop} See '{self.prog} --help'.")
         sys.exit(2)
 
-    def options_of(self, command: str | None) -> list[str]:
-        """The long options of a command, or of the whole line."""
-        choices = next((a.choices for a in self._actions if isinstance(a, argparse._SubParsersAction)), {})
-        parser = choices.get(command, self) if command else self
-        return [
-            option
-            for action in parser._actions
-            for option in action.option_strings
-            if option.startswith("--")
-        ]
+    def inner(self, name: str) -> Parser:
+        """The parser of a command or action."""
+        (actions,) = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        parser: Parser = actions.choices[name]
+        return parser
 
     def list_options(self) -> set[str]:
         """The options of it and its commands that take several numbers or names, with commas between."""
@@ -129,11 +148,11 @@ def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGrou
     return parser.add_argument_group(title)
 
 
-def add_json(
-    parser: argparse._ActionsContainer, help_text: str = "one JSON document on standard output, nothing else"
-) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     """The --json option, the same everywhere."""
-    parser.add_argument("--json", action="store_true", help=help_text)
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON document on standard output, nothing else"
+    )
 
 
 def add_arm(parser: argparse._ActionsContainer, help_text: str = ARM_HELP, is_needed: bool = True) -> None:
@@ -142,19 +161,7 @@ def add_arm(parser: argparse._ActionsContainer, help_text: str = ARM_HELP, is_ne
         parser.add_argument("arm", metavar="ARM", help=help_text)
     else:
         parser.add_argument("arm", metavar="ARM", nargs="?", help=help_text)
-    add_hand(parser)
-
-
-def add_hand(parser: argparse._ActionsContainer) -> None:
-    """The --hand option, the same everywhere."""
     parser.add_argument("--hand", metavar="LINK", help="the link that is the hand, if not the default")
-
-
-def add_root(parser: argparse._ActionsContainer) -> None:
-    """The --root option, where an arm may be chosen from a file of several."""
-    parser.add_argument(
-        "--root", metavar="BODY", help="the body of an MJCF file that is the base, if not the default"
-    )
 
 
 def add_rigid(parser: argparse._ActionsContainer) -> None:

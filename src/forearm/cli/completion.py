@@ -5,24 +5,19 @@ written from the parsers.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
 from importlib import import_module
 
-from forearm.cli.command import Command, Parser, add_json, names_of, show_json
+from forearm.cli.command import Command, Parser, names_of, show_json
 from forearm.cli.main import COMMANDS
-from forearm.cli.parts import builtin_parts
+from forearm.cli.options import JSON, Option
 from forearm.cli.shells import Place, ShellOption, bash, fish, zsh
 from forearm.files.builtin import arms
+from forearm.reading.fields import ChoiceField
 
 SHELLS = {"bash": bash, "fish": fish, "zsh": zsh}
 ARMS = ("ARM", "IN")  # metavars of arguments that take a built-in name as well as a file
 FILES = (*ARMS, "ARMFILE", "DIR", "FILE", "OUT", "REQUEST")
 ALSO_ARMS = ("check",)  # whose FILE may be a built-in name
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SHELLS), metavar="SHELL", help=names_of(SHELLS))
-    add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -85,74 +80,45 @@ def _values(action: argparse.Action, path: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(str(choice) for choice in action.choices)
     if not action.option_strings and (action.metavar in ARMS or path[0] in ALSO_ARMS):
         return tuple(arms())
-    named = NAMED.get((path[0], action.option_strings[-1] if action.option_strings else str(action.metavar)))
-    return () if named is None else tuple(named())
+    return _named(path, action.option_strings[-1] if action.option_strings else str(action.metavar))
 
 
-def _documents() -> Iterable[str]:
+def documents() -> list[str]:
+    """What may stand for DOCUMENT."""
     from forearm.reproduce import DOCUMENTS
 
-    return (*DOCUMENTS, "all")
+    return [*DOCUMENTS, "all"]
 
 
-def _functions() -> Iterable[str]:
-    from forearm.codegen.functions import FUNCTIONS
-
-    return FUNCTIONS
-
-
-def _languages() -> Iterable[str]:
-    from forearm.codegen import LANGUAGES
-
-    return LANGUAGES
+def _named(path: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Names that a command looks up itself: its parser has no choices for them."""
+    if (path[0], name) not in NAMED:
+        return ()
+    module, known, *keys = NAMED[path[0], name]
+    found = getattr(import_module(f"forearm.{module}"), known)
+    names = found() if callable(found) else found
+    return tuple(dict.fromkeys(each for key in keys for each in names[key]) if keys else names)
 
 
-def _targets() -> Iterable[str]:
-    from forearm.targets.machines import TARGETS
-
-    return TARGETS
-
-
-def _forms() -> Iterable[str]:
-    from forearm.kinematics.orientation import FORMS
-
-    return FORMS
-
-
-def _methods() -> Iterable[str]:
-    from forearm.simulation.methods import METHODS
-
-    return METHODS
-
-
-def _formulations(*functions: str) -> Callable[[], Iterable[str]]:
-    def listed() -> Iterable[str]:
-        from forearm.dynamics import formulations
-
-        return dict.fromkeys(name for function in functions for name in formulations()[function])
-
-    return listed
-
-
-# Names that a command looks up itself, so that a misspelt one gets a suggestion:
-# its parser has no choices for them.
-NAMED: dict[tuple[str, str], Callable[[], Iterable[str]]] = {
-    ("count", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
-    ("forward", "--method"): _formulations("forward"),
-    ("generate", "--formulation"): _formulations("inverse", "inertia_matrix", "forward"),
-    ("generate", "--function"): _functions,
-    ("generate", "--lang"): _languages,
-    ("generate", "--target"): _targets,
-    ("inverse", "--formulation"): _formulations("inverse"),
-    ("kinematics", "--form"): _forms,
-    ("parts", "FILE"): builtin_parts,
-    ("plan", "--form"): _forms,
-    ("reproduce", "DOCUMENT"): _documents,
-    ("schedule", "--function"): _functions,
-    ("simulate", "--method"): _methods,
+# Names that a command looks up itself, so that a misspelt one gets a suggestion: the module that knows them,
+# what there lists them, and of a dictionary the keys.
+FORMULATIONS = ("dynamics", "formulations")
+NAMED: dict[tuple[str, str], tuple[str, ...]] = {
+    ("count", "--formulation"): (*FORMULATIONS, "inverse", "inertia_matrix", "forward"),
+    ("forward", "--method"): (*FORMULATIONS, "forward"),
+    ("generate", "--formulation"): (*FORMULATIONS, "inverse", "inertia_matrix", "forward"),
+    ("inverse", "--formulation"): (*FORMULATIONS, "inverse"),
+    ("kinematics", "--form"): ("kinematics.orientation", "FORMS"),
+    ("parts", "FILE"): ("cli.parts", "builtin_parts"),
+    ("plan", "--form"): ("kinematics.orientation", "FORMS"),
+    ("reproduce", "DOCUMENT"): ("cli.completion", "documents"),
+    ("schedule", "--function"): ("codegen.functions", "FUNCTIONS"),
+    ("simulate", "--method"): ("simulation.run", "ALL"),
 }
 
 
 COMMAND = Command(
-    "forearm completion bash > ~/.local/share/bash-completion/completions/forearm", _add_arguments, _run
+    "forearm completion bash > ~/.local/share/bash-completion/completions/forearm",
+    (Option("shell", names_of(SHELLS), "SHELL", reads=ChoiceField(tuple(SHELLS))), JSON),
+    _run,
 )

@@ -9,24 +9,14 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import is_elastic
-from forearm.cli.command import add_arm, add_json, complain, group, show_json
+from forearm.cli.command import Command, complain
 from forearm.cli.controlled import clock_of, sensors_of
 from forearm.cli.loading import load
-from forearm.cli.loop_options import (
-    add_bandwidth,
-    add_dac,
-    add_delay,
-    add_period,
-    add_plant,
-    add_sensors,
-    add_voltage,
-)
-from forearm.cli.motions import MOTION_HELP, add_columns, read_plan
-from forearm.cli.numbers import POSITIVE
-from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.loop_options import DAC_OPTIONS, GAINS, LOOP, SAMPLING, plant_options
+from forearm.cli.motions import COLUMNS, MOTION_HELP, read_plan
+from forearm.cli.options import ARM, DEGREES, JSON, SECONDS, Group, Option, finish, plot, state
 from forearm.cli.progress import ProgressBar
-from forearm.cli.states import add_state, read_numbers, read_state
-from forearm.cli.terminal import show
+from forearm.cli.states import read_numbers, read_state
 from forearm.control.comparison import compare
 from forearm.control.gains import BANDWIDTH
 from forearm.control.model_error import perturbed
@@ -39,47 +29,7 @@ from forearm.trajectories.line_speed import QUINTIC_SPEED
 from forearm.trajectories.lines import HandLine, hand_line
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the action."""
-    add_arm(parser)
-    parser.add_argument(
-        "--only",
-        action="append",
-        metavar="NAME",
-        help="this controller, such as PD; may be repeated, in order (default: all)",
-    )
-    add_period(parser)
-    add_bandwidth(parser)
-    add_plot(parser, "error against operations per second")
-    add_json(parser)
-    _add_motion(group(parser, "the motion"))
-    add_plant(group(parser, "unmodelled by the controllers"))
-    loop = group(parser, "loop and sensors (default: ideal)")
-    for add in (add_delay, add_sensors, add_voltage):
-        add(loop)
-    add_dac(parser, period=False)
-
-
-def _add_motion(motion: argparse._ArgumentGroup) -> None:
-    motion.add_argument("--duration", type=POSITIVE, metavar="S", help="s, above 0 (default: 2)")
-    motion.add_argument("--plan", metavar="FILE", help=MOTION_HELP)
-    add_columns(motion)
-    add_state(motion, "q", "start configuration, with --to or --line-to, rad (m) (default: zero)")
-    motion.add_argument(
-        "--to",
-        metavar="A,B,...",
-        help="configuration to move to smoothly, rad (m); one value per joint (default: every joint moves)",
-    )
-    motion.add_argument(
-        "--line-to",
-        metavar="X,Y,Z",
-        help="point for the hand to move to smoothly on a straight line, base frame, m",
-    )
-
-
-def run(given: argparse.Namespace) -> int:
-    """Compare, and show the table."""
-    check_picture("--plot", given.plot)
+def _run(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
     with ProgressBar(f"making controllers of {arm.name}") as bar:
         found = compare(
@@ -93,31 +43,21 @@ def run(given: argparse.Namespace) -> int:
             **clock_of(given, arm, given.voltage),
             progress=bar,
         )
-    if given.plot:
-        found.plot(given.plot)
-    if given.json:
-        show_json(found.document() | {"plot": given.plot})
-        return 0
-    show(found.report())
+    warnings: list[str] = []
     if found.beyond:
-        complain(
-            f"the motion exceeds the limits of {', '.join(found.beyond)}; nothing stops it there.",
-            kind="warning",
-        )
-    for row in found.rows:
+        warnings = [f"the motion exceeds the limits of {', '.join(found.beyond)}; nothing stops it there."]
+    code = finish(given, found.report(), found.document(), {"plot": found.plot}, warnings)
+    for row in found.rows if not given.json else ():
         if row.message:
             complain(f"{row.name}: {row.message}.", kind="note")
-    tell_written([given.plot])
-    return 0
+    return code
 
 
 def _motion(given: argparse.Namespace, arm: Arm) -> Any:
     if given.plan is not None:
         for name in ("duration", "q", "to", "line_to"):
             if getattr(given, name) is not None:
-                raise InputError(
-                    "the --plan file already defines that; leave it out.", f"--{name.replace('_', '-')}"
-                )
+                raise InputError("the --plan file already defines that; leave it out.", name)
         return read_plan(given, arm, given.plan)
     given.duration = 2.0 if given.duration is None else given.duration
     if given.to is not None and given.line_to is not None:
@@ -149,3 +89,43 @@ def _line(arm: Arm, start: Floats, to: Floats, duration: float) -> HandLine:
     if not line.feasible:
         raise InputError(f"--line-to: the line cannot be followed: {line.message}")
     return line
+
+
+COMMAND = Command(
+    "forearm control compare puma560 --payload 2 --plot controllers.png",
+    (
+        *ARM,
+        Option(
+            "--only",
+            "this controller, such as PD; may be repeated, in order (default: all)",
+            "NAME",
+            count="append",
+            keyword="controllers",
+        ),
+        SAMPLING,
+        GAINS,
+        plot("error against operations per second"),
+        JSON,
+        Group(
+            "the motion",
+            (
+                Option("--duration", "s, above 0 (default: 2)", reads=SECONDS),
+                Option("--plan", MOTION_HELP, "FILE"),
+                *COLUMNS,
+                state("q", "start configuration, with --to or --line-to, rad (m) (default: zero)"),
+                DEGREES,
+                state("to", "configuration to move to smoothly, rad (m) (default: every joint moves)"),
+                Option(
+                    "--line-to",
+                    "point for the hand to move to smoothly on a straight line, base frame, m",
+                    "X,Y,Z",
+                ),
+            ),
+        ),
+        Group("unmodelled by the controllers", plant_options()),
+        LOOP,
+        DAC_OPTIONS,
+    ),
+    _run,
+    "Every controller on one motion: tracking error, operations per second, effect of an unknown load.",
+)

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from forearm.benchmarks.machine import machine
 from forearm.benchmarks.timing import BenchmarkRow
 from forearm.checking import balance
 from forearm.checking.links import inertia_without_mass, triangle_violations
-from forearm.cli.command import Command, add_json, show_json, width
+from forearm.cli.command import Command, show_json, width
 from forearm.cli.demo_report.chapters import Chapters, Learned, Studied, fastest, learn, on_board, studied
 from forearm.cli.demo_report.counted import CountTable, count_tables
 from forearm.cli.demo_report.motion import Followed, Torques, follow, planned, torques
 from forearm.cli.demo_report.page import DemoReport, write_report
-from forearm.cli.demo_report.speed import micro, speed_rows, times
+from forearm.cli.demo_report.speed import speed_report, speed_rows
+from forearm.cli.options import JSON, Option
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.skeleton import draw
@@ -36,7 +37,7 @@ from forearm.dynamics import formulations, inverse
 from forearm.errors import InputError
 from forearm.files.load import load
 from forearm.kinematics import forward as hand_pose
-from forearm.tables import number, text_table
+from forearm.tables import Report, number
 from forearm.trajectories import Plan
 from forearm.viewer.door import studio
 
@@ -54,22 +55,12 @@ class Story:
     files: list[Path] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
 
-    def say(self, title: str, text: str) -> None:
+    def say(self, title: str, said: Report | str) -> None:
         """One paragraph, at once."""
         self.bar.say("")
+        text = said if isinstance(said, str) else said.text(max(width() - 3, 40))
         if not self.is_quiet:
             print(f"\n{title}\n" + textwrap.indent(text, "   "), flush=True)
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="demo-output",
-        metavar="DIR",
-        help="folder for the files (default: demo-output)",
-    )
-    add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -141,7 +132,7 @@ def _described(story: Story) -> tuple[Arm, tuple[str, ...]]:
         f"{j.name} {number(cost.worst[i], 4)} N m" for i, j in enumerate(arm.joints) if not cost.balanced[i]
     ]
     lines = [*findings, f"largest gravity torques: {', '.join(worst)}"]
-    story.say("2. Checked", "\n".join(textwrap.fill(line, max(width() - 3, 40)) for line in lines))
+    story.say("2. Checked", Report(before=lines))
     story.figures |= {"gravity": cost.worst}
     return arm, findings
 
@@ -179,28 +170,17 @@ def _torques(story: Story, made: Plan) -> Torques:
     state = (made.q[middle], made.qd[middle], made.qdd[middle])
     every = np.array([inverse(made.arm, *state, name) for name in formulations()["inverse"]])
     spread = float(np.ptp(every, axis=0).max() / np.abs(every).max())
-    rows = [
-        [j.name, *(number(x, 3) for x in peaks)]
-        for j, peaks in zip(made.arm.joints, needed.peaks, strict=True)
-    ]
-    table = text_table(["joint", "rigid", "with rotors", "with friction"], rows)
     agree = f"{len(every)} formulations agree to {spread:.1e} of the largest torque"
-    story.say("4. Its largest torques in N m, without and with friction", f"{table}\n{agree}")
+    report = replace(needed.report(made.arm), after=[agree])
+    story.say("4. Its largest torques, without and with friction", report)
     story.figures |= {"tau": every[0], "formulations_apart": spread, "peaks": needed.peaks}
     return needed
 
 
 def _counted(story: Story, arm: Arm) -> tuple[CountTable, ...]:
     tables = count_tables(arm)
-    rows = [
-        [table.title if k == 0 else "", row.method, f"{row.pair[0]} + {row.pair[1]}"]
-        for table in tables
-        for k, row in enumerate(table.rows)
-    ]
-    story.say(
-        "5. Multiplications + additions, compared with the literature",
-        text_table(["of", "method", "mul + add"], rows),
-    )
+    report = Report(parts=[table.report for table in tables])
+    story.say("5. Multiplications + additions, compared with the literature", report)
     story.figures |= {"counts": [dataclasses.asdict(table) for table in tables]}
     return tables
 
@@ -243,27 +223,16 @@ def _fastest(story: Story, made: Plan) -> Plan:
 
 def _learned(story: Story, known: Followed, arm: Arm) -> Learned:
     learned = learn(known, arm)
-    rows = [
-        [joint.name, number(before, 3), number(after, 3)]
-        for joint, before, after in zip(arm.joints, learned.before, learned.after, strict=True)
-    ]
-    story.say(
-        "9. A model identified from a noisy log",
-        f"{learned.samples} samples of that run; rms torque error in N m\n"
-        + text_table(["joint", "model 30 % wrong", "identified model"], rows),
-    )
+    report = replace(learned.report(arm), title=f"{learned.samples} samples of that run")
+    story.say("9. A model identified from a noisy log", report)
     story.figures |= {"rms_before": learned.before, "rms": learned.after}
     return learned
 
 
 def _studied(story: Story, made: Plan) -> Studied:
     study = studied(made)
-    rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in study.table]
-    table = text_table(["value", "unit", "5 %", "median", "95 %", "largest"], rows)
-    story.say(
-        "10. A study: the first leg of the plan by 2,000 arms with unknown load and friction",
-        f"{table}\n{study.overloaded:.0%} of them exceed a torque limit of the arm",
-    )
+    title = "10. A study: the first leg of the plan by 2,000 arms with unknown load and friction"
+    story.say(title, study.report())
     story.figures |= {"study": dataclasses.asdict(study)}
     return study
 
@@ -279,12 +248,8 @@ def _drawn(story: Story, made: Plan) -> None:
 
 def _timed(story: Story, arm: Arm) -> tuple[BenchmarkRow, ...]:
     rows = speed_rows(arm)
-    cells = [
-        [row.name, row.peer or "-", micro(row.peer_seconds), micro(row.seconds), times(row.ratio)]
-        for row in rows
-    ]
-    header = ["inverse dynamics", "NumPy", "NumPy, us per state", "compiled, us", "ratio"]
-    story.say("12. Speed compared with NumPy, measured now", text_table(header, cells))
+    title = "12. Speed of inverse dynamics per state, compared with NumPy, measured now"
+    story.say(title, speed_report(rows))
     story.figures |= {"speed": [row.document() for row in rows]}
     return rows
 
@@ -298,4 +263,17 @@ def _studio(story: Story, arm: Arm) -> None:
     )
 
 
-COMMAND = Command("forearm demo\nforearm demo -o story --json", _add_arguments, _run)
+COMMAND = Command(
+    "forearm demo\nforearm demo -o story --json",
+    (
+        Option(
+            "--output",
+            "folder for the files (default: demo-output)",
+            "DIR",
+            default="demo-output",
+            short="-o",
+        ),
+        JSON,
+    ),
+    _run,
+)

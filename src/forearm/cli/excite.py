@@ -35,8 +35,8 @@ from forearm.errors import InputError, spelled
 from forearm.identification.excitation.excite import excite
 from forearm.identification.requests import ExcitationSearch, MotionBounds, TorqueSensing
 from forearm.logs.table import ENDINGS
+from forearm.reading.fields import WholeField
 from forearm.trajectories.planning import Plan
-from forearm.trajectories.request_fields import WholeField
 
 TURNING = ("velocity", "acceleration")  # what --degrees is about
 FILES = ("output", "plot", "html")

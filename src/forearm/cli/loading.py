@@ -7,10 +7,32 @@ import warnings
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.numbers import POSITIVE
+from forearm.cli.options import Option
 from forearm.cli.terminal import complain
 from forearm.errors import InputError, NameNotFound, shorten
 from forearm.files.load import load as load_arm
+from forearm.reading.fields import FlagField, NumberField
+
+READING = (
+    Option(
+        "--lenient",
+        "replace physically impossible values of a URDF by the nearest valid ones, and warn",
+        reads=FlagField(),
+    ),
+    Option(
+        "--density",
+        "density, kg/m^3, for URDF links without mass: they get the mass of their shapes",
+        "D",
+        reads=NumberField(above=0.0),
+    ),
+    Option(
+        "--package",
+        "folder of a URDF's package://NAME; may be repeated",
+        "NAME=FOLDER",
+        default=[],
+        count="append",
+    ),
+)
 
 
 def load(source: str, hand: str | None = None, **reading: Any) -> Arm:
@@ -20,34 +42,12 @@ def load(source: str, hand: str | None = None, **reading: Any) -> Arm:
         try:
             arm = load_arm(source, hand=hand, **reading)
         except NameNotFound as error:
-            if hand is None or shorten(hand) not in str(error):
-                raise
-            raise NameNotFound(f"{error}", "--hand") from error
+            if hand is not None and error.place[-1:] == ("link",):
+                error.place = ("--hand", *error.place)
+            raise
     for warning in caught:
         complain(str(warning.message), kind="warning")
     return arm
-
-
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """The options that say how a URDF is read, the same everywhere."""
-    parser.add_argument(
-        "--lenient",
-        action="store_true",
-        help="replace physically impossible values of a URDF by the nearest valid ones, and warn",
-    )
-    parser.add_argument(
-        "--density",
-        type=POSITIVE,
-        metavar="D",
-        help="density, kg/m^3, for URDF links without mass: they get the mass of their shapes",
-    )
-    parser.add_argument(
-        "--package",
-        action="append",
-        default=[],
-        metavar="NAME=FOLDER",
-        help="folder of a URDF's package://NAME; may be repeated",
-    )
 
 
 def reading_of(given: argparse.Namespace) -> dict[str, Any]:

@@ -17,7 +17,8 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.cli.command import show_json
-from forearm.cli.motions import add_columns, columns_of, read_table
+from forearm.cli.motions import COLUMNS, columns_of, read_table
+from forearm.cli.options import Option
 from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
@@ -55,7 +56,7 @@ INVERSE = Computation(("q", "qd", "qdd"), "tau", "inverse_dynamics")
 FORWARD = Computation(("q", "qd", "tau"), "qdd", "forward_dynamics")
 
 
-def add_files(parser: argparse._ActionsContainer, what: Computation) -> None:
+def file_options(what: Computation) -> tuple[Option, ...]:
     """The options --from and --to."""
     columns = ", ".join(f"{x}1.." for x in what.needed)
     source = f"a .csv, .parquet, .npz or .json file with columns {columns}; - is CSV on standard input"
@@ -63,9 +64,17 @@ def add_files(parser: argparse._ActionsContainer, what: Computation) -> None:
         f"with --from: write its columns and {what.made}1.. to this .csv or .parquet file; - is "
         "CSV on standard output"
     )
-    parser.add_argument("--from", dest="source", metavar="FILE", help=source)
-    parser.add_argument("--to", "-o", dest="target", metavar="FILE", help=target)
-    add_columns(parser)
+    return (
+        Option("--from", source, "FILE", dest="source"),
+        Option("--to", target, "FILE", short="-o", dest="target"),
+        *COLUMNS,
+    )
+
+
+def add_files(parser: argparse._ActionsContainer, what: Computation) -> None:
+    """The same for commands that add options one by one."""
+    for option in file_options(what):
+        option.add_to(parser)
 
 
 def check_files(given: argparse.Namespace, one_state: Mapping[str, object]) -> None:
@@ -193,21 +202,13 @@ def _ended_cleanly() -> Iterator[None]:
 
 
 def _document(given: argparse.Namespace, arm: Arm, summary: RowSummary, seconds: float) -> dict[str, Any]:
-    return {
-        "name": arm.name,
-        "from": given.source,
-        "to": given.target,
-        "rows": summary.rows,
-        "not_finite": summary.not_finite,
-        "seconds": seconds,
-        "rows_per_second": summary.rows / seconds,
-        "joints": [j.name for j in arm.joints],
-        "min": summary.smallest,
-        "max": summary.largest,
-        "rms": summary.rms,
-        "max_abs": summary.max_abs,
-        "max_abs_row": summary.max_abs_row,
+    joints = [j.name for j in arm.joints]
+    document = {"name": arm.name, "from": given.source, "to": given.target, "joints": joints}
+    document |= {
+        name: getattr(summary, name) for name in ("rows", "not_finite", "rms", "max_abs", "max_abs_row")
     }
+    document |= {"seconds": seconds, "rows_per_second": summary.rows / seconds}
+    return document | {"min": summary.smallest, "max": summary.largest}
 
 
 def _report(

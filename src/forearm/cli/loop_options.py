@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
 
 from forearm.arm.arm import Arm
 from forearm.cli.options import SECONDS, Group, Option
@@ -20,8 +19,8 @@ BITS, POSITIVE = WholeField("", 1, MOST_BITS), NumberField(above=0.0)
 FLAG = FlagField()
 UP_TO = f"N from 1 to {MOST_BITS}"
 
-PERIOD = Option("--period", "sampling period, s, above 0 (default: 0.001)", reads=SECONDS, default=1e-3)
-BANDWIDTH_OPTION = Option(
+SAMPLING = Option("--period", "sampling period, s, above 0 (default: 0.001)", reads=SECONDS, default=1e-3)
+GAINS = Option(
     "--bandwidth",
     "bandwidth of the critically damped gains, all poles at -W, rad/s (2 pi times Hz), above 0 (default: "
     f"{BANDWIDTH:.4g})",
@@ -106,35 +105,19 @@ CHANGES = (
 )
 
 
-def plant(payload: str = "5 % of the moving mass") -> tuple[Option, ...]:
+def plant_options(payload: str = "5 % of the moving mass") -> tuple[Option, ...]:
     """How the arm differs from the controllers' model."""
     text = f"mass in the hand, unknown to the controller, kg (default: {payload})"
     return Option("--payload", text, "KG", NumberField(minimum=0.0)), *ERRORS
 
 
-def _adding(options: Sequence[Option]) -> Callable[[argparse._ActionsContainer], object]:
-    return lambda container: [option.add_to(container) for option in options]
-
-
-# For commands that are not lists of options yet.
-add_period, add_bandwidth, add_inertias = PERIOD.add_to, BANDWIDTH_OPTION.add_to, INERTIAS.add_to
-add_delay, add_voltage = DELAY.add_to, VOLTAGE.add_to
-add_sensors, add_changes = _adding(SENSORS), _adding(CHANGES)
-
-
-def add_plant(container: argparse._ActionsContainer, *payload: str) -> None:
-    """How the arm differs from the controllers' model."""
-    _adding(plant(*payload))(container)
-
-
-def add_dac(parser: argparse.ArgumentParser, period: bool = True) -> None:
-    """The options of the converter in front of the motors."""
-    converter(WITH_PERIOD if period else CONVERTER).add_to(parser)
-
-
 def converter(options: tuple[Option, ...]) -> Group:
     """The options of the converter in front of the motors."""
     return Group("D/A converter in front of the motors", options)
+
+
+DAC_OPTIONS = converter(CONVERTER)
+LOOP = Group("loop and sensors (default: ideal)", (DELAY, *SENSORS, VOLTAGE))
 
 
 def read_dac(given: argparse.Namespace, arm: Arm) -> DAC | None:

@@ -17,10 +17,8 @@ from importlib import import_module
 from itertools import takewhile
 
 from forearm import __version__
-from forearm.cli.command import Command, Formatter, Parser, complain, with_examples
-from forearm.cli.options import check_files
+from forearm.cli.command import Command, Formatter, Parser, add_parser, complain
 from forearm.cli.terminal import give_up_output, show_all_characters
-from forearm.cli.wording import at_the_prompt, error_at_the_prompt
 from forearm.errors import ForearmError, InputError, shorten, suggest
 
 # Name and summary of every command; its module in this folder is imported only when it is called.
@@ -77,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except ForearmError as error:
-        complain(at_the_prompt(str(error)))
+        complain(str(error))
         return 2
     except KeyboardInterrupt:
         complain("interrupted.")
@@ -103,17 +101,23 @@ def _called(words: list[str]) -> int:
     _refuse_spaces(words, parser.list_options())
     given, unknown = parser.parse_known_args(_with_negative_numbers(words))
     if unknown:
-        _complain_of(unknown, parser, given.command)
+        for name in filter(None, (given.command, getattr(given, "action", None))):
+            parser = parser.inner(name)
+        _complain_of(unknown, parser)
         return 2
     if given.command is None:
         parser.print_help()
         return 0
+    from forearm.cli.options import check_files  # where used: help of the whole needs no NumPy
+    from forearm.cli.wording import error_at_the_prompt
+
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = _show_warning
         try:
             check_files(given)
-            return _command(given.command).run(given)
+            code: int = given.run_command(given)
+            return code
         except ForearmError as error:
             complain(error_at_the_prompt(error, getattr(given, "options", ())))
             return 2
@@ -141,16 +145,15 @@ def _refuse_spaces(words: list[str], options: set[str]) -> None:
             )
 
 
-def _complain_of(unknown: list[str], parser: Parser, called: str | None) -> None:
-    known = parser.options_of(called)
+def _complain_of(unknown: list[str], parser: Parser) -> None:
+    known = [name for name in parser._option_string_actions if name.startswith("--")]
     option = next((word.split("=")[0] for word in unknown if word.startswith("-")), unknown[0])
     hint = (
         suggest(option, known)
         if option.startswith("-")
         else "one word too many, or a missing option before it."
     )
-    where = f"forearm {called}" if called else "forearm"
-    complain(f"there is no {shorten(option)} here: {hint} See '{where} --help'.")
+    complain(f"there is no {shorten(option)} here: {hint} See '{parser.prog} --help'.")
 
 
 def _parser(called: str | None) -> Parser:
@@ -172,15 +175,7 @@ def _parser(called: str | None) -> Parser:
         dest="command", prog="forearm", metavar="COMMAND", help=argparse.SUPPRESS, parser_class=Parser
     )
     for name, summary in COMMANDS.items():
-        command = _command(name) if name == called else None
-        sub = subparsers.add_parser(
-            name,
-            description=summary,
-            epilog=with_examples(command.example) if command is not None else None,
-            formatter_class=Formatter,
-        )
-        if command is not None:
-            command.add_arguments(sub)
+        add_parser(subparsers, name, summary, _command(name) if name == called else None)
     return parser
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forearm.arm.arm import Arm
+from forearm.cli.options import Option
 from forearm.cli.terminal import complain
 from forearm.logs.motion import MotionLog
 from forearm.logs.spelling import read_mapping
@@ -16,18 +17,20 @@ MOTION_HELP = (
 )
 
 
-def add_columns(parser: argparse._ActionsContainer) -> None:
-    """Options that map the columns of a foreign table, the same everywhere."""
-    parser.add_argument(
+COLUMNS = (
+    Option(
         "--columns",
-        metavar="THEIRS=OURS,...",
-        help="map column names, such as angle=q,load=tau (position, effort... are recognised)",
-    )
-    parser.add_argument(
-        "--units",
-        metavar="NAME,...",
-        help="units of the file: rad or deg, and s, ms, us or ns (default: rad,s)",
-    )
+        "map column names, such as angle=q,load=tau (position, effort... are recognised)",
+        "THEIRS=OURS,...",
+    ),
+    Option("--units", "units of the file: rad or deg, and s, ms, us or ns (default: rad,s)", "NAME,..."),
+)
+
+
+def add_columns(parser: argparse._ActionsContainer) -> None:
+    """Options that map the columns of a foreign table, for commands that add options one by one."""
+    for option in COLUMNS:
+        option.add_to(parser)
 
 
 def columns_of(given: argparse.Namespace) -> Mapping[str, str] | None:

@@ -7,6 +7,7 @@ them, prints the result as tables or JSON, and lists what was written.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from forearm.cli.command import ARM_HELP, names_of, show_json
 from forearm.cli.outputs import PAGES, PICTURES, check_output, check_page, check_picture, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import complain, show
-from forearm.errors import ForearmError, shorten
+from forearm.errors import ForearmError
 from forearm.reading.fields import ChoiceField, Field, FlagField, ListField, NumberField
 from forearm.records import declaration, sentence
 from forearm.tables import Report
@@ -37,6 +38,7 @@ class Option:
         short: a second name, "-o".
         count: for arguments "?", "*" or "+"; for options "append" if it may be repeated.
         keyword: the parameter that it sets, as errors name it; None: its name with underscores.
+        dest: the attribute of its value; "": its name with underscores.
         endings: of the file that it names.
         required: whether it must be given.
     """
@@ -51,11 +53,16 @@ class Option:
     keyword: str | None = None
     endings: tuple[str, ...] = ()
     required: bool = False
+    dest: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.dest:
+            object.__setattr__(self, "dest", self.name.lstrip("-").replace("-", "_"))
 
     @property
-    def dest(self) -> str:
-        """The attribute of its value."""
-        return self.name.lstrip("-").replace("-", "_")
+    def shown(self) -> str:
+        """How messages name it."""
+        return self.name if self.name.startswith("-") else self.metavar or self.name
 
     def add_to(self, parser: argparse._ActionsContainer) -> tuple[Option, ...]:
         """Add it to a parser or group."""
@@ -75,6 +82,8 @@ class Option:
                 given["nargs"] = self.count
             if is_option and self.required:
                 given["required"] = True
+        if is_option:
+            given["dest"] = self.dest
         parser.add_argument(*filter(None, (self.short, self.name)), **given)
         return (self,)
 
@@ -103,7 +112,7 @@ class _Reading:
     field: Field
 
     def __call__(self, text: str) -> Any:
-        value: Any = text
+        value: Any = None
         if isinstance(self.field, NumberField):
             value = number_in(text)
         elif text.strip().isascii() and text.strip().removeprefix("-").isdigit() and len(text) <= 18:
@@ -111,9 +120,7 @@ class _Reading:
         try:
             return self.field.read(text if value is None else value, "")
         except ForearmError as error:
-            problem = error.problem.rstrip(".")
-            said = problem if "got" in problem else f"{problem}, got {shorten(text)}"
-            raise argparse.ArgumentTypeError(said) from None
+            raise argparse.ArgumentTypeError(error.problem.rstrip(".")) from None
 
 
 def _metavar(option: Option) -> str | None:
@@ -159,11 +166,11 @@ def check_files(given: argparse.Namespace) -> None:
     for option in getattr(given, "options", ()):
         path = getattr(given, option.dest, None)
         if option.endings == PICTURES:
-            check_picture(option.name, path)
+            check_picture(option.shown, path)
         elif option.endings == PAGES:
-            check_page(option.name, path)
+            check_page(option.shown, path)
         elif option.endings:
-            check_output(option.name, path, option.endings)
+            check_output(option.shown, path, option.endings)
 
 
 def finish(
@@ -172,6 +179,7 @@ def finish(
     document: Mapping[str, Any],
     files: Mapping[str, Callable[[str], Any]] | None = None,
     warnings: Iterable[str] = (),
+    written: Iterable[str | os.PathLike[str] | None] = (),
 ) -> int:
     """Write the files that were asked for, print the result as tables or as JSON, and list the files.
 
@@ -181,6 +189,7 @@ def finish(
         document: the result for programs.
         files: by option what writes its file.
         warnings: sentences, printed as warnings.
+        written: further files, written before.
     """
     paths = {name: getattr(given, name) for name in files or {}}
     with ProgressBar("writing files"):
@@ -193,13 +202,27 @@ def finish(
     show(report)
     for text in warnings:
         complain(text, kind="warning")
-    tell_written(paths.values())
+    tell_written((*paths.values(), *written))
     return 0
 
 
+@dataclass(frozen=True)
+class Added:
+    """Options that a function adds to a parser: of commands whose options are not declared yet."""
+
+    function: Callable[[argparse.ArgumentParser], None]
+
+    def add_to(self, parser: argparse.ArgumentParser) -> tuple[Option, ...]:
+        """Add them to a parser."""
+        self.function(parser)
+        return ()
+
+
 SECONDS = NumberField(above=0.0, unit="s")
+POSITIVE, NOT_NEGATIVE = NumberField(above=0.0), NumberField(minimum=0.0)
 HAND = Option("--hand", "the link that is the hand, if not the default", "LINK")
-ARM = (Option("arm", ARM_HELP, "ARM"), HAND)
+ARM = (Option("arm", ARM_HELP, "ARM", keyword="load"), HAND)
+ROOT = Option("--root", "the body of an MJCF file that is the base, if not the default", "BODY")
 RIGID = Option(
     "--rigid", "leave out motors, friction, bearings, transmissions and springs", reads=FlagField()
 )

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from forearm.cli.command import Command, add_json, show_json
-from forearm.cli.outputs import tell_written
+from forearm.cli.command import Command
+from forearm.cli.options import JSON, Option, finish
 from forearm.cli.progress import ProgressBar
-from forearm.cli.terminal import complain, show
+from forearm.cli.terminal import complain
 from forearm.errors import NameNotFound, shorten, suggest
 from forearm.files.armfile import ARM, SCHEMA
 from forearm.files.armfile_write import block_lines, link_block
@@ -17,6 +17,7 @@ from forearm.files.builtin import folder
 from forearm.parts.database import Component, Mass, read_parts
 from forearm.parts.plausibility import parts_findings
 from forearm.parts.refresh import link_of, refuse_unknown, update_armfile_text
+from forearm.reading.fields import FlagField
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import MAX_TOML_BYTES, parse_toml, read_bytes, write_text
 from forearm.spatial import Floats
@@ -25,24 +26,6 @@ from forearm.values import chosen
 
 PARTS = ".parts.toml"
 HEADER = ["mass kg", "com x m", "y", "z", "Ixx kg m^2", "Iyy", "Izz", "Ixy", "Ixz", "Iyz"]
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "file", metavar="FILE", help="a parts file, or the name of a built-in one such as cmu-dd"
-    )
-    parser.add_argument("--link", metavar="LINK", help="only this link")
-    parser.add_argument(
-        "--steps",
-        action="store_true",
-        help="show each frame turn and parallel-axis move from section to part to link",
-    )
-    parser.add_argument(
-        "--update",
-        metavar="ARMFILE",
-        help="write the links' mass properties into this arm file, keeping everything else",
-    )
-    add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -55,14 +38,9 @@ def _run(given: argparse.Namespace) -> int:
         complain(f"[{finding.code}] {finding.text}", kind="warning")
     if given.update:
         _update(Path(given.update), links, path.name)
-    if given.json:
-        show_json({"links": [_plain(link) for link in links], "written": given.update})
-        return 0
-    for link in links:
-        show(_report(link))
-        print(f"\n{_steps(link)}\n" if given.steps else "")
-    tell_written([given.update])
-    return 0
+    parts = [part for link in links for part in (_report(link), *([_steps(link)] if given.steps else []))]
+    document = {"links": [_plain(link) for link in links], "written": given.update}
+    return finish(given, Report(parts=parts), document, written=[given.update])
 
 
 def _found(name: str) -> Path:
@@ -107,7 +85,7 @@ def _report(link: Component) -> Report:
     return Report(["what", *HEADER], rows, title)
 
 
-def _steps(link: Component) -> str:
+def _steps(link: Component) -> Report:
     """For every section and part: its own inertia, turned into the holder's axes,
     and moved to the holder's centre.
     """
@@ -127,7 +105,7 @@ def _steps(link: Component) -> str:
             lines.append(
                 f"  moved by {_vector(shift)} m to its centre: I + m (r^2 1 - r r^T) = {_six(moved)}"
             )
-    return "\n".join(lines)
+    return Report(before=lines, under="    ")
 
 
 def _six(inertia: Floats) -> str:
@@ -159,4 +137,22 @@ def _plain(node: Component) -> dict[str, Any]:
     return plain
 
 
-COMMAND = Command("forearm parts cmu-dd --link link3 --steps", _add_arguments, _run)
+COMMAND = Command(
+    "forearm parts cmu-dd --link link3 --steps",
+    (
+        Option("file", "a parts file, or the name of a built-in one such as cmu-dd", "FILE"),
+        Option("--link", "only this link", "LINK"),
+        Option(
+            "--steps",
+            "show each frame turn and parallel-axis move from section to part to link",
+            reads=FlagField(),
+        ),
+        Option(
+            "--update",
+            "write the links' mass properties into this arm file, keeping everything else",
+            "ARMFILE",
+        ),
+        JSON,
+    ),
+    _run,
+)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from forearm.cli.command import ARM_HELP, Command, add_hand, add_json, complain, show_json, width
+from forearm.cli.command import ARM_HELP, Command, complain, show_json, width
 from forearm.cli.loading import load
-from forearm.cli.loop_options import add_dac, read_dac
+from forearm.cli.loop_options import DAC_OPTIONS, read_dac
+from forearm.cli.options import HAND, JSON, Option
 from forearm.interpreter.interpreter import Interpreter
 from forearm.interpreter.lines import LineSource, TextLines
 from forearm.interpreter.session import Session, welcome
@@ -19,25 +21,6 @@ from forearm.reading.textfile import read_bytes
 
 USUAL = "cmu-dd"
 MAX_SCRIPT_BYTES = 10_000_000
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "arm",
-        metavar="ARM",
-        nargs="?",
-        default=USUAL,
-        help=f"the arm loaded at the start, {ARM_HELP} (default: {USUAL})",
-    )
-    add_hand(parser)
-    parser.add_argument(
-        "--script", metavar="FILE", help="read commands from this file; - is standard input (default: -)"
-    )
-    add_json(
-        parser,
-        "one JSON document on standard output, nothing else: the variables at the end, and what was printed",
-    )
-    add_dac(parser, period=False)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -85,6 +68,19 @@ def _document(session: Session, printed: str) -> dict[str, object]:
 
 COMMAND = Command(
     "forearm sim\nforearm sim puma560 --script session.txt\necho 'inverse_arm' | forearm sim",
-    _add_arguments,
+    (
+        Option(
+            "arm",
+            f"the arm loaded at the start, {ARM_HELP} (default: {USUAL})",
+            "ARM",
+            default=USUAL,
+            count="?",
+            keyword="load",
+        ),
+        HAND,
+        Option("--script", "read commands from this file; - is standard input (default: -)", "FILE"),
+        replace(JSON, help=f"{JSON.help}: the variables at the end, and what was printed"),
+        DAC_OPTIONS,
+    ),
     _run,
 )

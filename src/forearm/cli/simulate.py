@@ -12,17 +12,17 @@ from forearm.arm.arm import Arm
 from forearm.cli.command import Command
 from forearm.cli.loading import load
 from forearm.cli.loop_options import (
-    BANDWIDTH_OPTION,
     CHANGES,
     DELAY,
     ERRORS,
+    GAINS,
     INERTIAS,
-    PERIOD,
+    SAMPLING,
     SENSORS,
     WITH_PERIOD,
     changed_arm,
     converter,
-    plant,
+    plant_options,
     read_dac,
 )
 from forearm.cli.motions import MOTION_HELP, columns_of, read_plan
@@ -60,9 +60,7 @@ from forearm.tables import Report, number
 from forearm.trajectories.planning import Plan
 
 FLAG, FILE = FlagField(), "FILE"
-OF_CONTROLLERS = tuple(
-    option.dest for option in (BANDWIDTH_OPTION, PERIOD, *SENSORS, DELAY, INERTIAS) + ERRORS[:1]
-)
+OF_CONTROLLERS = tuple(option.dest for option in (GAINS, SAMPLING, *SENSORS, DELAY, INERTIAS) + ERRORS[:1])
 INPUTS = (
     state("torque", "constant torques (forces), N m (N)"),
     state("voltage", "constant motor voltages, V"),
@@ -328,14 +326,14 @@ COMMAND = Command(
                 Option(
                     "--controller", "such as computed_torque; 'forearm control compare' lists all", "NAME"
                 ),
-                replace(PERIOD, default=None),
-                BANDWIDTH_OPTION,
+                replace(SAMPLING, default=None),
+                GAINS,
                 INERTIAS,
                 DELAY,
                 *SENSORS,
             ),
         ),
-        Group("the simulated arm", (*plant("none"), *CHANGES)),
+        Group("the simulated arm", (*plant_options("none"), *CHANGES)),
         Group(
             "integration",
             (

@@ -7,43 +7,17 @@ import os
 import shlex
 from pathlib import Path
 
-from forearm.cli.command import Command, add_arm, add_json, add_root, show_json
-from forearm.cli.loading import add_reading, load, reading_of
-from forearm.cli.numbers import Whole
-from forearm.cli.outputs import check_page, tell_written
+from forearm.cli.command import Command
+from forearm.cli.loading import READING, load, reading_of
+from forearm.cli.options import ARM, DEGREES, JSON, ROOT, Option, finish, state
+from forearm.cli.outputs import check_page
 from forearm.cli.progress import ProgressBar
-from forearm.cli.states import add_state, read_state
+from forearm.cli.states import read_state
 from forearm.cli.terminal import complain
+from forearm.reading.fields import FlagField, WholeField
+from forearm.tables import Report
 from forearm.viewer.door import TRIANGLES, ShownArm, origin_of, write_studio
 from forearm.visuals.visual import by_reason
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser)
-    parser.add_argument(
-        "--beside",
-        action="append",
-        default=[],
-        metavar="ARM",
-        help="another arm, shown beside the first; may be repeated",
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page, .html (default: ARM.html)")
-    parser.add_argument(
-        "--meshes",
-        action="store_true",
-        help="include the meshes that the file names (STL, OBJ, DAE, MSH), simplified; warn of missing ones",
-    )
-    parser.add_argument(
-        "--triangles",
-        type=Whole(100, 1_000_000),
-        default=TRIANGLES,
-        metavar="N",
-        help=f"at most this many triangles in all meshes together, from 100 (default: {TRIANGLES})",
-    )
-    add_reading(parser)
-    add_root(parser)
-    add_state(parser, "q", "initial joint positions, rad (m) (default: zero, or the nearest within limits)")
-    add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -56,19 +30,13 @@ def _run(given: argparse.Namespace) -> int:
     missing = (entry for each in shown if each.visuals is not None for entry in each.visuals.missing)
     for text in by_reason(missing):
         complain(f"not shown: {text}", kind="warning")
-    if given.json:
-        size = os.path.getsize(page.path)
-        show_json(
-            {
-                "arms": [each.arm.name for each in shown],
-                "written": [str(page.path)],
-                "bytes": size,
-                "missing": list(page.missing),
-            }
-        )
-    else:
-        tell_written([page.path])
-    return 0
+    document = {
+        "arms": [each.arm.name for each in shown],
+        "written": [str(page.path)],
+        "bytes": os.path.getsize(page.path),
+        "missing": list(page.missing),
+    }
+    return finish(given, Report(), document, written=[page.path])
 
 
 def _shown(given: argparse.Namespace, source: str, hand: str | None) -> ShownArm:
@@ -90,6 +58,32 @@ COMMAND = Command(
     "forearm studio panda -o panda.html\n"
     "forearm studio cmu-dd --meshes -o cmu.html\n"
     "forearm studio puma560 --beside stanford -o two.html",
-    _add_arguments,
+    (
+        *ARM,
+        Option(
+            "--beside",
+            "another arm, shown beside the first; may be repeated",
+            "ARM",
+            default=[],
+            count="append",
+        ),
+        Option("--output", "the page, .html (default: ARM.html)", "FILE", short="-o"),
+        Option(
+            "--meshes",
+            "include the meshes that the file names (STL, OBJ, DAE, MSH), simplified; warn of missing ones",
+            reads=FlagField(),
+        ),
+        Option(
+            "--triangles",
+            f"at most this many triangles in all meshes together, from 100 (default: {TRIANGLES})",
+            reads=WholeField("", 100, 1_000_000),
+            default=TRIANGLES,
+        ),
+        *READING,
+        ROOT,
+        state("q", "initial joint positions, rad (m) (default: zero, or the nearest within limits)"),
+        DEGREES,
+        JSON,
+    ),
     _run,
 )

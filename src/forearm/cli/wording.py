@@ -8,23 +8,15 @@ from collections.abc import Callable, Sequence
 from forearm.cli.options import Option
 from forearm.errors import ForearmError, Keyword, spelled
 
-# What a message says, as a pattern, and what it says at the prompt. A function's name at the start is the
-# command itself, so it goes.
+# Functions whose keywords are options of a command.
+FUNCTIONS = frozenset((
+    "calibrate", "check", "compile", "control", "controller", "count", "excite", "fmu", "forward", "generate",
+    "identify", "inverse", "optimise", "payload", "plan", "run", "simulate", "sweep", "time_optimal",
+))  # fmt: skip
+# Of commands whose options are not declared yet: what a message says, as a pattern, and what it says at the
+# prompt. A function's name at the start is the command itself, so it goes.
 WORDS = (
-    (r"^load: ", "ARM: "),
-    (r"^lock[:,] ", "--lock: "),
-    (r"^parameters: ", "--parameter: "),
-    (r"^controllers( for this arm and motion)?: ", r"--only\1: "),
-    (r"^(?:\w+, )?language: ", "--lang: "),
     (r"^(?:\w+, )?(function|formulation|method): expected one of ", r"--\1: expected one of "),
-    (r"^generate: dtype float32 ", "--dtype: float32 "),
-    (r"^generate, target: ", "--target: "),
-    (r"^generate: (the FPU of \S+ computes in \w+ only, got dtype)", r"--dtype: \1"),
-    (r"\bleave dtype out\b", "leave --dtype out"),
-    (r"^fmu, platforms: ", "--platform: "),
-    (r"\buse version 3\b", "use --fmi 3"),
-    (r"^fmu, (drive|step): ", r"--\1: "),
-    (r"^fmu, q0: ", "--q: "),
     (r"^simulate: ('\w+' is for arms without friction)", r"--method: \1"),
     (
         r"^simulate: ('\w+' is for undriven arms), got (\w+)\. Remove the input",
@@ -36,26 +28,19 @@ WORDS = (
         "",
     ),
     (r"^arm '([^']*)': voltages need ", r"--voltage: \1 needs "),
-    (r"\bfa\.kinematics\.inverse_numeric works for any arm", "'forearm kinematics --numeric' is for any arm"),
-    (r"\bfa\.kinematics\.inverse\b", "'forearm kinematics --pose'"),
-    (r"\bfa\.checking\.check\(arm\)", "'forearm check'"),
     (r"\. Use arm\.rigid\(\), or method ('\w+' or '\w+')", r". Add --rigid, or use \1"),
-    (r"\buse arm\.rigid\(\)(?!\.\w)", "add --rigid"),
-    (r"; add (it|them) with arm\.with_drives\.", r"; write \1 into the arm file."),
 )
 
 
-# Functions and records whose keywords are options of a command: at the prompt, their names go.
-FUNCTIONS = frozenset((
-    "calibrate", "check", "compile", "count", "excite", "fmu", "forward", "generate", "identify", "inverse",
-    "lock", "optimise", "pathlimits", "pathoptions", "plan", "request", "run", "simulate", "sweep",
-    "time_optimal",
-))  # fmt: skip
+def names_of_keywords(options: Sequence[Option]) -> dict[str, str]:
+    """What a command with these options calls Python's keywords."""
+    names = {"load": "ARM"} | {option.dest: option.shown for option in options}
+    return names | {option.keyword: option.shown for option in options if option.keyword}
 
 
 def speller(options: Sequence[Option]) -> Callable[[Keyword], str]:
     """How keywords are spelled by a command with these options."""
-    names = {option.keyword or option.dest: option.name for option in options}
+    names = names_of_keywords(options)
 
     def spell(keyword: Keyword) -> str:
         name = names.get(keyword.name, f"--{keyword.name.replace('_', '-')}")
@@ -66,13 +51,20 @@ def speller(options: Sequence[Option]) -> Callable[[Keyword], str]:
 
 def error_at_the_prompt(error: ForearmError, options: Sequence[Option]) -> str:
     """The text of an error, with options where Python has keywords."""
-    if not options:  # a command that does not list its options yet
-        return at_the_prompt(str(error))
-    names = {option.keyword or option.dest: option.name for option in options}
+    names = names_of_keywords(options)
     spell = speller(options)
-    place = error.place[1:] if error.place[:1] and error.place[0] in FUNCTIONS else error.place
+    # A function's name at the start is the command itself, so it goes.
+    place = error.place
+    while (
+        options
+        and place
+        and place[0] not in names
+        and (place[0] in FUNCTIONS or (place[1:2] and place[1] in names))
+    ):
+        place = place[1:]
     place = (names.get(place[0], place[0]), *place[1:]) if place else ()
-    return at_the_prompt(str(ForearmError(spelled(error.problem, spell), *place)))
+    text = str(ForearmError(spelled(error.problem, spell), *place))
+    return text if options else at_the_prompt(text)  # of a command that does not list its options yet
 
 
 def at_the_prompt(text: str) -> str:

@@ -132,8 +132,9 @@ def check_dtype(dtype: str, language: str) -> None:
     check_choice(dtype, DTYPES, "generate, dtype")
     if dtype == "float32" and language not in SINGLE:
         raise InputError(
-            f"dtype float32 is supported by {', '.join(SINGLE)}, got {language}, which has float64 only.",
+            f"float32 is supported by {', '.join(SINGLE)}, got {language}, which has float64 only.",
             "generate",
+            "dtype",
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.fixed_step import Values
-from forearm.errors import ModelError
+from forearm.errors import Advice, ModelError, Sentence
 from forearm.kinematics.arguments import ORTHONORMAL
 from forearm.kinematics.closed_form.branches import solve
 from forearm.kinematics.closed_form.linear import dot
@@ -26,6 +26,7 @@ EXACT = 1e-9  # m and rad: closed-form error allowed on an arm whose axes meet o
 MUCH = 6.0 * ORTHONORMAL * ORTHONORMAL  # sum of squares of the entries of R^T R - 1 that is allowed
 # angles are within two and a half turns of the middle of their range, after whole turns are removed
 WRAPS = 2
+INVERSE = Advice("fa.kinematics.inverse", "'forearm kinematics --pose'")
 
 
 def can_be_written(arm: Arm) -> bool:
@@ -42,13 +43,18 @@ def branches(arm: Arm, T: Values, pose_at: Callable[[Values], Array]) -> Array:
     geometry = geometry_of(arm)
     if not geometry.uses_roots_only:
         raise ModelError(
-            "its joint 3 is a root of a quartic, for which no code is generated; use fa.kinematics.inverse.",
+            Sentence(
+                "its joint 3 is a root of a quartic, for which no code is generated; use ", INVERSE, "."
+            ),
             f"inverse_kinematics of {arm.name!r}",
         )
     if geometry.miss > EXACT:
         raise ModelError(
-            f"its axes meet or are parallel only approximately, to {geometry.miss:.1e} m or "
-            "rad; use fa.kinematics.inverse, which corrects that.",
+            Sentence(
+                f"its axes meet or are parallel only approximately, to {geometry.miss:.1e} m or rad; use ",
+                INVERSE,
+                ", which corrects that.",
+            ),
             f"inverse_kinematics of {arm.name!r}",
         )
     rows = [T[4 * i : 4 * i + 4] for i in range(4)]

@@ -23,7 +23,7 @@ from forearm.dynamics.load_friction import held, reactions_of
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.reference import FORWARD, INERTIA, INVERSE
 from forearm.dynamics.regressor import regressor
-from forearm.errors import InputError, ModelError
+from forearm.errors import Advice, InputError, ModelError, Sentence
 from forearm.kinematics.limits import is_periodic, limits_of
 from forearm.kinematics.newton import HUGE, Bounds, PoseTask, run
 from forearm.model import AT_REST, Array, Model, Scalar, Vector, model_of, symbolic
@@ -221,8 +221,11 @@ class Tracing:
     def _without_formulation(self, what: str) -> None:
         if self.formulation is not None:
             raise InputError(
-                f"a formulation is traced as published, without {what}; leave the formulation "
-                "out, or use arm.rigid().",
+                Sentence(
+                    f"a formulation is traced as published, without {what}; leave the formulation out, or ",
+                    Advice("use arm.rigid()", "add --rigid"),
+                    ".",
+                ),
                 "generate",
             )
 

@@ -169,6 +169,9 @@ class Comparison:
         )
         return Report(header, rows, before=before, after=list(self._held_back()))
 
+    def __str__(self) -> str:
+        return str(self.report())
+
     def _repr_html_(self) -> str:
         report = self.report()
         messages = [f"{row.name}: {row.message}." for row in self.rows if row.message]

@@ -100,7 +100,7 @@ def trials(setting: Setting, asked: Iterable[str | Controller] | None) -> list[t
             made.append((str(one.name), ControllerTrial(one, setting.arm, sees_accelerations=True)))
         else:
             check_elastic_name(one, setting.arm)
-            made.append((one, chosen(known, one, "controllers for this arm and motion")(setting)))
+            made.append((one, chosen(known, one, "controllers, for this arm and motion")(setting)))
     return made
 
 

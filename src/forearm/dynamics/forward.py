@@ -10,7 +10,7 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.drives.joint import rotor_inertia
 from forearm.dynamics.symmetric import mirrored, turned, turned_symmetric
-from forearm.errors import ModelError, shorten
+from forearm.errors import Advice, ModelError, Sentence, shorten
 from forearm.model import (
     AT_REST,
     Array,
@@ -54,8 +54,11 @@ def singular(arm: Arm, q: Array | None = None) -> ModelError:
         )
     where = "every q" if q is None else f"q = {shorten(q.tolist())}"
     return ModelError(
-        f"the inertia matrix is singular at {where}: a joint moves no inertia about its axis. "
-        "fa.checking.check(arm) names it; give the links behind it inertia.",
+        Sentence(
+            f"the inertia matrix is singular at {where}: a joint moves no inertia about its axis. ",
+            Advice("fa.checking.check(arm)", "'forearm check'"),
+            " names it; give the links behind it inertia.",
+        ),
         f"forward dynamics of {arm.name!r}",
     )
 

@@ -19,7 +19,7 @@ from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
 from forearm.drives.coordinates import coordinates_of, refuse_drive_states
 from forearm.drives.motor import constants_of
-from forearm.errors import InputError, ModelError, StepWarning, shorten
+from forearm.errors import InputError, Keyword, ModelError, Sentence, StepWarning, shorten
 from forearm.fmi.binaries import PLATFORMS, library, possible
 from forearm.fmi.c_source import c_source
 from forearm.fmi.description import Described, build_description, description_2, description_3
@@ -164,7 +164,9 @@ def _systems(platforms: Iterable[str] | None, version: int) -> list[str]:
         check_choice(name, list(PLATFORMS), "fmu, platforms")
         if version not in PLATFORMS[name].folders:
             raise InputError(
-                f"FMI 2 has no name for {name}; use version 3, or leave it out.", "fmu", "platforms"
+                Sentence(f"FMI 2 has no name for {name}; use ", Keyword("version", 3), ", or leave it out."),
+                "fmu",
+                "platforms",
             )
         if name not in can:
             raise InputError(

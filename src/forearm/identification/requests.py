@@ -15,8 +15,8 @@ from forearm.identification.prior import Prior
 from forearm.identification.samples import EffortKind
 from forearm.logs.spelling import words_for
 from forearm.logs.units import units_of
+from forearm.reading.fields import WholeField
 from forearm.records import choice, declared, flag, number, record
-from forearm.trajectories.request_fields import WholeField
 from forearm.trajectories.series.basis import BASES
 from forearm.values import (
     LARGEST,

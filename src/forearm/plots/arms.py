@@ -10,7 +10,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.skeleton import Skeleton, skeleton
-from forearm.plots.figure import BLUE, GREEN, RED, SMALL, drawn, new_figure, put_title, save_figure
+from forearm.plots.figure import BLUE, GREEN, RED, draw_space, drawn, new_figure, put_title, save_figure
 from forearm.spatial import Floats
 
 BONE, TURN, SLIDE, HAND = "#777777", BLUE, RED, GREEN
@@ -35,8 +35,6 @@ def picture(arms: Sequence[tuple[Arm, Floats]]) -> Any:
 
 
 def _draw(axes: Any, bones: Skeleton) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     points = bones.points
     size = float(np.ptp(points, axis=0).max())
     for stroke in bones.strokes:
@@ -50,12 +48,7 @@ def _draw(axes: Any, bones: Skeleton) -> None:
             axes.plot(*ends.T, color="white", linewidth=3, solid_capstyle="butt")
     axes.plot(*bones.hand, marker="o", color=HAND, markersize=7)
     axes.plot([0], [0], [0], marker="s", color=BONE, markersize=9)
-    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    for name, centre in zip("xyz", middle, strict=True):
-        getattr(axes, f"set_{name}lim")(centre - 0.55 * size, centre + 0.55 * size)
-        getattr(axes, f"set_{name}label")(f"{name}, m", fontsize=SMALL)
-        getattr(axes, f"{name}axis").set_major_locator(MaxNLocator(TICKS))
-    axes.set_box_aspect((1, 1, 1), zoom=0.8)  # room for the label of z
+    draw_space(axes, points, 1.0, TICKS, 0.8)  # room for the label of z
     axes.view_init(elev=22, azim=-62)
 
 

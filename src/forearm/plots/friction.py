@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from forearm.arm.drive import Transmission
+from forearm.charts import QUIET, Band, Chart, Curve, CurveLook, Mark, PointLabel, Rule, curves, look, span
 from forearm.drives.transmission import efficiency, through
-from forearm.plots.figure import (
-    BLACK,
-    BLUE,
-    GREY,
-    ORANGE,
-    RED,
-    THIN,
-    WIDTH,
-    dash,
-    drawn,
-    legend_beside,
-    look,
-    new_figure,
-    put_title,
-)
+from forearm.plots.figure import single, stacked
 from forearm.reproduce.friction_study import LOADS, FrictionStudy, gears, study
+from forearm.spatial import Floats
 
 AT = 0.6  # s, the time of Table 3.5
+BLUE, RED, ORANGE, BLACK = 0, 1, 3, 6  # colours of the palette
 
 
 def friction_figures() -> dict[str, Any]:
@@ -36,129 +26,80 @@ def friction_figures() -> dict[str, Any]:
     return pictures | {f"fig-3.{11 + link}": torque_figure(found, link) for link in range(3)}
 
 
-@drawn
 def efficiency_figure() -> Any:
     """Fig. 3.4: efficiency against load, with the points to which the curve was fitted."""
-    figure = new_figure(WIDTH, 4.5)
-    axis = figure.subplots()
+    gear = gears()[0]
     loads = np.linspace(0.0, 1.0, 1001)
-    axis.plot(loads, [efficiency(gears()[0], r * gears()[0].rated_torque) for r in loads], color=BLUE)
+    marks: list[Mark] = [Curve(loads, np.array([efficiency(gear, r * gear.rated_torque) for r in loads]))]
     for link, (load, eta) in enumerate(LOADS, start=1):
-        axis.plot(load, eta, "o", color=BLACK, markersize=5)
-        axis.annotate(f"link {link}", (load, eta), textcoords="offset points", xytext=(8, -10))
-    axis.set_ylim(0.0, 1.0)
-    _named(
-        axis,
-        "output torque / rated torque",
-        "efficiency",
-        "Fig. 3.4: a power fitted to what Table 3.5 implies (dots)",
-    )
-    return figure
+        dot = Curve(np.array([load]), np.array([eta]), look=CurveLook(BLACK, marker="o", joined=False))
+        marks += [dot, PointLabel(load, eta, f"link {link}")]
+    title = "Fig. 3.4: a power fitted to what Table 3.5 implies (dots)"
+    axes = ("output torque / rated torque", "efficiency")
+    return single(Chart(*axes, marks, title, y_range=(0.0, 1.0)), 4.5)
 
 
-@drawn
 def quadrants_figure(gear: Transmission) -> Any:
     """Fig. 3.5: input against output torque in four quadrants, for both directions of motion."""
-    figure = new_figure(WIDTH, 5.5)
-    axis = figure.subplots()
     out = np.linspace(-40.0, 40.0, 801)
-    for k, (way, name) in enumerate(((1.0, "I: velocity > 0"), (-1.0, "II: velocity < 0"))):
-        axis.plot(out, [through(gear, float(y), way) for y in out], label=name, **look(k))
-    axis.plot(out, out, color=GREY, linewidth=THIN, linestyle=dash(2), label="without losses")
-    axis.axhline(0.0, color=BLACK, linewidth=0.7)
-    axis.axvline(0.0, color=BLACK, linewidth=0.7)
-    legend_beside(axis)
-    _named(axis, "output torque, N m", "input torque x ratio, N m", "Fig. 3.5: the harmonic drive of joint 2")
-    return figure
+    ways = {"I: velocity > 0": 1.0, "II: velocity < 0": -1.0}
+    marks: list[Mark] = [
+        Curve(out, np.array([through(gear, float(y), way) for y in out]), name, look(k))
+        for k, (name, way) in enumerate(ways.items())
+    ]
+    marks.append(Curve(out, out, "without losses", CurveLook(QUIET, 2, 0.65)))
+    marks += [Rule(0.0, along, CurveLook(BLACK, 0, 0.5)) for along in "xy"]
+    title = "Fig. 3.5: the harmonic drive of joint 2"
+    return single(Chart("output torque, N m", "input torque x ratio, N m", marks, title), 5.5)
 
 
-@drawn
 def hand_figure(found: FrictionStudy) -> Any:
     """Figs. 3.6 and 3.7: position and velocity of the hand in base axes."""
-    figure = new_figure(WIDTH, 5.5)
-    axes = figure.subplots(2, 1, sharex=True)
-    t = found.line.t
-    for axis, block, label in zip(
-        axes, (found.line.p, found.line.v), ("position, m", "velocity, m/s"), strict=True
-    ):
-        for k, name in ((0, "x"), (1, "y and z")):
-            axis.plot(t, block[:, k], label=name, **look(k))
-        _named(axis, "", label, "")
-    legend_beside(axes[0])
-    put_title(axes[0], "Figs. 3.6 and 3.7: the hand on the assumed line")
-    axes[1].set_xlabel("time, s")
-    return figure
+    line = found.line
+    blocks = {"position, m": line.p[:, :2], "velocity, m/s": line.v[:, :2]}
+    title = "Figs. 3.6 and 3.7: the hand on the assumed line"
+    return stacked(_over_time(blocks, line.t, ["x", "y and z"], title))
 
 
-@drawn
 def joints_figure(found: FrictionStudy) -> Any:
     """Figs. 3.8 and 3.9: positions, velocities and accelerations of the joints."""
-    figure = new_figure(WIDTH, 7.0)
-    axes = figure.subplots(3, 1, sharex=True)
     motion = found.motion
-    blocks = {
-        "position, degrees": np.degrees(motion.q),
-        "velocity, rad/s": motion.qd,
-        "acceleration, rad/s²": motion.qdd,
-    }
-    for axis, (label, block) in zip(axes, blocks.items(), strict=True):
-        for link in range(block.shape[1]):
-            axis.plot(motion.t, block[:, link], label=f"joint {link + 1}", **look(link))
-        _named(axis, "", label, "")
-    legend_beside(axes[0])
-    put_title(axes[0], "Figs. 3.8 and 3.9: the joints on the assumed line")
-    axes[2].set_xlabel("time, s")
-    figure.align_ylabels(axes)
-    return figure
+    blocks = {"position, degrees": np.degrees(motion.q), "velocity, rad/s": motion.qd}
+    blocks["acceleration, rad/s²"] = motion.qdd
+    names = [f"joint {link + 1}" for link in range(motion.q.shape[1])]
+    return stacked(_over_time(blocks, motion.t, names, "Figs. 3.8 and 3.9: the joints on the assumed line"))
 
 
-@drawn
+def _over_time(blocks: Mapping[str, Floats], t: Floats, names: list[str], title: str) -> list[Chart]:
+    return [
+        Chart("time, s", label, curves(names, t, block), "" if k else title, legend=None if k else "")
+        for k, (label, block) in enumerate(blocks.items())
+    ]
+
+
 def torque_figure(found: FrictionStudy, link: int) -> Any:
     """Figs. 3.11 to 3.13: torque of one joint without friction, with bearing friction, with all friction, and
     its parts.
     """
-    figure = new_figure(WIDTH, 6.0)
-    whole, parts = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1.0])
-    t = found.motion.t
-    for label, block, colour, dashes in (
-        ("without friction", found.basic, BLACK, dash(0)),
-        ("with joint friction", found.at_joint, BLUE, dash(1)),
-        ("at the motor, all friction", found.total, RED, dash(3)),
-    ):
-        whole.plot(t, block[:, link], color=colour, linestyle=dashes, label=label)
-    for label, block, colour, dashes in (
-        ("in the joint", found.joint, BLUE, dash(1)),
-        ("in the transmission", found.transmission, ORANGE, dash(0)),
-    ):
-        parts.plot(t, block[:, link], color=colour, linestyle=dashes, label=f"friction {label}")
-    drives = found.basic[:, link] * found.motion.qd[:, link] > 0.0
-    whole.fill_between(
-        t,
-        0.0,
-        1.0,
-        where=drives.tolist(),
-        transform=whole.get_xaxis_transform(),
-        color="#eeeeee",
-        zorder=0,
-        linewidth=0,
-        label="velocity and torque have the same sign",
-    )
-    for axis in (whole, parts):
-        axis.axvline(AT, color=GREY, linewidth=THIN, linestyle=dash(2))
-        legend_beside(axis)
-        _named(axis, "", "torque, N m", "")
+    t, basic = found.motion.t, found.basic[:, link]
+    whole = [
+        Curve(t, basic, "without friction", CurveLook(BLACK)),
+        Curve(t, found.at_joint[:, link], "with joint friction", CurveLook(BLUE, 1)),
+        Curve(t, found.total[:, link], "at the motor, all friction", CurveLook(RED, 3)),
+    ]
+    parts = [
+        Curve(t, found.joint[:, link], "friction in the joint", CurveLook(BLUE, 1)),
+        Curve(t, found.transmission[:, link], "friction in the transmission", CurveLook(ORANGE)),
+    ]
+    low, high = span(*(curve.y for curve in whole))
+    driven = np.where(basic * found.motion.qd[:, link] > 0.0, 1.0, np.nan)
+    area = Band(t, low * driven, high * driven, "velocity and torque have the same sign", "block")
+    then = Rule(AT, look=CurveLook(QUIET, 2, 0.65))
     title = (
         f"Fig. 3.{11 + link}: torques of link {link + 1} on the assumed line; dotted: the time of Table 3.5"
     )
-    put_title(whole, title)
-    parts.set_xlabel("time, s")
-    figure.align_ylabels([whole, parts])
-    return figure
-
-
-def _named(axis: Any, x: str, y: str, title: str) -> None:
-    axis.set_xlabel(x)
-    axis.set_ylabel(y)
-    if title:
-        put_title(axis, title)
-    axis.margins(x=0.01)
+    charts = [
+        Chart("time, s", "torque, N m", [area, *whole, then], title, y_range=(low, high), height=1.7),
+        Chart("time, s", "torque, N m", [*parts, then]),
+    ]
+    return stacked(charts, beside=True)

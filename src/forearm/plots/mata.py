@@ -5,10 +5,12 @@ curves.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from forearm.charts import Chart, Curve, curves, look
 from forearm.counting.cost import general
 from forearm.counting.printed import printed
 from forearm.kernels import compile
@@ -21,12 +23,13 @@ from forearm.plots.figure import (
     RED,
     WIDE,
     WIDTH,
+    draw_chart,
+    draw_space,
     drawn,
-    legend_of_figure,
-    look,
     new_figure,
     put_heading,
     put_title,
+    stacked,
 )
 from forearm.plots.precision import precision_figure
 from forearm.reproduce.recompute.mata import sweep
@@ -75,7 +78,8 @@ def line_figure(run: Stepwise) -> Any:
     hand = compile(run.arm).forward_kinematics(run.q)[:, :3, 3]
     axes.plot(*hand.T, ".", color=BLACK, markersize=3, label="the simulated hand, every 0.1 s")
     axes.plot([0.0], [0.0], [0.0], "s", color=GREY, markersize=8)
-    _even(axes, np.array([p for row in (0, -1) for p in skeleton(run.arm, run.planned.q[row]).points]))
+    points = np.array([skeleton(run.arm, run.planned.q[row]).points for row in (0, -1)])
+    draw_space(axes, points, 0.3, 8, 0.95)
     axes.view_init(elev=20, azim=-62)
     figure.legend(loc="outside lower center", ncols=2)
     put_title(
@@ -88,20 +92,6 @@ def line_figure(run: Stepwise) -> Any:
     return figure
 
 
-def _even(axes: Any, points: Any) -> None:
-    """A box with equal scales around points (m, 3)."""
-    from matplotlib.ticker import MultipleLocator
-
-    low, high = points.min(axis=0), points.max(axis=0)
-    sides = np.maximum(high - low, 0.3 * (high - low).max())
-    for name, middle, side in zip("xyz", 0.5 * (low + high), sides, strict=True):
-        getattr(axes, f"set_{name}lim")(middle - 0.55 * side, middle + 0.55 * side)
-        getattr(axes, f"set_{name}label")(f"{name}, m")
-        getattr(axes, f"{name}axis").set_major_locator(MultipleLocator(0.1))
-    axes.set_box_aspect(sides, zoom=0.95)
-
-
-@drawn
 def differences_figure(run: Stepwise) -> Any:
     """Differences of the simulated from the planned motion, joint by joint, over time; Table 6 has their
     means.
@@ -109,26 +99,25 @@ def differences_figure(run: Stepwise) -> Any:
     planned, kernel = run.planned, compile(run.arm)
     qdd = kernel.forward_dynamics(run.q, run.qd, kernel.inverse_dynamics(planned.q, planned.qd, planned.qdd))
     panels = {
-        "position\nrad": run.q - planned.q,
-        "velocity\nrad/s": run.qd - planned.qd,
-        "acceleration\nrad/s²": qdd - planned.qdd,
+        "position, rad": run.q - planned.q,
+        "velocity, rad/s": run.qd - planned.qd,
+        "acceleration, rad/s²": qdd - planned.qdd,
     }
-    height = 6.4
-    figure = new_figure(WIDTH, height)
-    axes = list(figure.subplots(len(panels), 1, sharex=True))
-    for axis, (label, apart) in zip(axes, panels.items(), strict=True):
-        for i, joint in enumerate(run.arm.joints):
-            axis.semilogy(
-                planned.t[1:], np.maximum(np.abs(apart[1:, i]), SMALLEST), label=joint.name, **look(i)
+    names = [joint.name for joint in run.arm.joints]
+    title = "Table 6: deviation of the simulation from the planned motion; the table has the means"
+    return stacked(
+        [
+            Chart(
+                "time, s",
+                label,
+                curves(names, planned.t[1:], np.maximum(np.abs(apart[1:]), SMALLEST)),
+                "" if k else title,
+                log="y",
+                legend=None if k else "",
             )
-        axis.set_ylabel(label)
-    axes[-1].set_xlabel("time, s")
-    put_title(
-        axes[0], "Table 6: deviation of the simulation from the planned motion; the table has the means"
+            for k, (label, apart) in enumerate(panels.items())
+        ]
     )
-    legend_of_figure(figure, height, [("", axes[0])])
-    figure.align_ylabels(axes)
-    return figure
 
 
 @drawn
@@ -137,34 +126,25 @@ def formulas_figure() -> Any:
     of joints.
     """
     figure = new_figure(WIDE, 5.4)
-    places = list(range(TICKS[0], TICKS[-1] + 1))
-    marked = [places.index(n) for n in TICKS]
-    for axes, (title, (function, methods)) in zip(
-        figure.subplots(1, len(PANELS)), PANELS.items(), strict=True
-    ):
-        for k, name in enumerate(methods):
-            by = general(name, function)
-            axes.plot(places, [_total(by.at(n)) for n in places], label=f"{name}, ours", **look(k))
-        for k, (name, texts) in enumerate(_printed(function).items()):
-            style = look(len(methods) + k) | {"linewidth": 0.9}
-            axes.plot(
-                places,
-                [formula(texts, n) for n in places],
-                label=f"{name}, printed",
-                marker="o",
-                markersize=3,
-                markevery=marked,
-                **style,
-            )
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xticks(TICKS, [str(t) for t in TICKS])
-        axes.minorticks_off()
-        axes.set_xlabel("number of joints n")
-        put_title(axes, title)
+    places = [*range(TICKS[0], TICKS[-1] + 1)]
+    at, is_tick = np.array(places, dtype=float), np.isin(places, TICKS)
+    ticks = {float(t): str(t) for t in TICKS}
+    panels = zip(figure.subplots(1, len(PANELS)), PANELS.items(), strict=True)
+    for k, (axes, (title, (function, methods))) in enumerate(panels):
+        by_name = {name: general(name, function) for name in methods}
+        counts = [
+            Curve(at, np.array([_total(by.at(n)) for n in places]), f"{name}, ours", look(i))
+            for i, (name, by) in enumerate(by_name.items())
+        ]
+        for i, (name, texts) in enumerate(_printed(function).items(), len(methods)):
+            values = np.array([formula(texts, n) for n in places])
+            dots = replace(look(i), marker="o", size=3, joined=False)
+            counts.append(Curve(at, values, f"{name}, printed", replace(look(i), width=0.65)))
+            counts.append(Curve(at[is_tick], values[is_tick], look=dots))
+        label = "" if k else "products + sums per evaluation"
+        draw_chart(axes, Chart("number of joints n", label, counts, title, log="xy", x_ticks=ticks))
         axes.set_ylim(top=12.0 * axes.get_ylim()[1])  # room for the legend
         axes.legend(loc="upper left")
-    figure.axes[0].set_ylabel("products + sums per evaluation")
     put_heading(figure, "Mata's formulas and our counts, all joints revolute, every parameter symbolic")
     return figure
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from forearm.plots.figure import BLUE, FILLS, SMALL, WIDE, drawn, new_figure, put_title, save_figure
+from forearm.tables import duration
+
+__all__ = ["save_figure", "speed_picture"]
 
 Bar = tuple[str, str | None, float]  # quantity measured, package (None for forearm), s
 GAP, HEIGHT = 0.45, 0.21  # gap between blocks, in bars; height of a bar, in inches
-UNITS = ((1e-9, "ns"), (1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
-
-
-def save_speed_picture(groups: Mapping[str, Sequence[Bar]], path: str | os.PathLike[str]) -> None:
-    """Draw the bars of every group into a .png, .svg or .pdf file."""
-    save_figure(speed_picture(groups), path)
 
 
 @drawn
@@ -41,13 +37,6 @@ def _height(column: Mapping[str, Sequence[Bar]]) -> float:
     return sum(_places(bars)[-1] + 5.0 for bars in column.values())
 
 
-def written(seconds: float) -> str:
-    """A time with its unit, short."""
-    size, unit = next(((s, u) for s, u in reversed(UNITS) if seconds >= 0.9999 * s), UNITS[0])
-    value = seconds / size
-    return f"{value:.0f} {unit}" if value >= 99.5 else f"{value:.3g} {unit}"
-
-
 def _places(bars: Sequence[Bar]) -> list[float]:
     """Vertical positions of the bars: one apart, more between blocks."""
     places = [0.0]
@@ -64,7 +53,7 @@ def _draw(axes: Any, title: str, bars: Sequence[Bar]) -> None:
     for label, (_, who, _) in zip(axes.get_yticklabels(), bars, strict=True):
         label.set_fontweight("bold" if who is None else "normal")
     for place, value in zip(places, seconds, strict=True):
-        axes.text(value * 1.06, place, written(value), va="center", fontsize=SMALL)
+        axes.text(value * 1.06, place, duration(value), va="center", fontsize=SMALL)
     axes.set_ylim(places[-1] + 0.8, -0.8)
     put_title(axes, f"{title} (bold and dark: forearm)")
     axes.grid(visible=False, axis="y")
@@ -73,5 +62,5 @@ def _draw(axes: Any, title: str, bars: Sequence[Bar]) -> None:
     axes.set_xlim(least, most)
     axes.set_xlabel("median time, units at the ticks (logarithmic)")
     ticks = [10.0**k for k in range(-10, 4) if least <= 10.0**k <= most]
-    axes.set_xticks(ticks, [written(t) for t in ticks])
+    axes.set_xticks(ticks, [duration(t) for t in ticks])
     axes.minorticks_off()

@@ -5,23 +5,15 @@ acceleration is a straight line.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from forearm.arm.text import of_joints
+from forearm.charts import Chart, curves
 from forearm.errors import InputError
-from forearm.plots.figure import (
-    BLACK,
-    GREY,
-    WIDTH,
-    drawn,
-    legend_beside,
-    legend_of_figure,
-    look,
-    new_figure,
-    of_joints,
-    shown,
-)
+from forearm.plots.figure import BLACK, GREY, WIDTH, drawn, legend_beside, look, new_figure, stacked
 from forearm.spatial import Floats
 from forearm.trajectories import HandLine, MotionLimits, Switching, bang_bang
 from forearm.values import LARGEST, check_kind, check_whole
@@ -40,7 +32,6 @@ WATERS_LIMITS = (0.5, 3.0, -1.0, 9.0)
 WATERS_A, WATERS_B = (1.0, 1.0), (5.0, -1.0)
 
 
-@drawn
 def profile_figure(
     motion: Switching | HandLine,
     names: Sequence[str] | None = None,
@@ -55,27 +46,20 @@ def profile_figure(
     if len(labels) != n:
         raise InputError(f"expected {n}, one per joint, got {len(labels)}.", "profile_figure", "names")
     t, q, qd, qdd = _curves(motion)
-    panels = {
-        f"{name}\n{_unit(motion, name)}": block
-        for name, block in (("position", q), ("velocity", qd), ("acceleration", qdd))
-    }
+    panels = {"position": q, "velocity": qd, "acceleration": qdd}
     if torque is not None:
-        panels[f"torque\n{_unit(motion, 'torque')}"] = torque(q, qd, qdd)
-    height = 0.8 + 1.7 * len(panels)
-    figure = new_figure(WIDTH, height)
-    axes = list(figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0])
-    for axis, (label, block) in zip(axes, panels.items(), strict=True):
-        for i in range(n):
-            axis.plot(t, block[:, i], label=shown(labels[i]), **look(i))
-        axis.set_ylabel(label)
-        axis.margins(x=0.01)
-    for axis, corners in zip(axes, motion.at(motion.times)[:2], strict=False):
-        for i in range(n):
-            axis.plot(motion.times, corners[:, i], "o", markersize=3.5, color=look(i)["color"])
-    legend_of_figure(figure, height, [("joints", axes[0])])
-    axes[-1].set_xlabel("time, s")
-    figure.align_ylabels(axes)
-    return figure
+        panels["torque"] = torque(q, qd, qdd)
+    passed = dict(zip(panels, motion.at(motion.times)[:2], strict=False))
+    charts: list[Chart] = []
+    for name, block in panels.items():
+        dots = [
+            replace(dot, name="", look=replace(dot.look, marker="o", size=3.5, joined=False))
+            for dot in (curves(labels, motion.times, passed[name]) if name in passed else [])
+        ]
+        axis = f"{name}, {_unit(motion, name)}"
+        legend = None if charts else "joints"
+        charts.append(Chart("time, s", axis, [*curves(labels, t, block), *dots], legend=legend))
+    return stacked(charts)
 
 
 @drawn

@@ -296,7 +296,7 @@ class WholeField:
 
     doc: str
     least: int
-    most: int
+    most: int | None = None
     choices: tuple[int, ...] = ()
 
     def read(self, value: Any, place: str) -> int:
@@ -306,9 +306,9 @@ class WholeField:
         return found
 
     def schema(self) -> dict[str, Any]:
-        bounds = (
-            {"enum": list(self.choices)} if self.choices else {"minimum": self.least, "maximum": self.most}
-        )
+        bounds: dict[str, Any] = {"minimum": self.least}
+        bounds |= {"maximum": self.most} if self.most is not None else {}
+        bounds = {"enum": list(self.choices)} if self.choices else bounds
         return {"type": "integer", **bounds, "description": self.doc}
 
 

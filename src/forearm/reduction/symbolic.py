@@ -10,7 +10,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.drives.parameters import drive_values, motor_constant_values
-from forearm.errors import NameNotFound, shorten, suggest
+from forearm.errors import Advice, NameNotFound, Sentence, shorten, suggest
 from forearm.model import Model, model_of
 from forearm.portable import matmul, product
 from forearm.reduction.chain import Chain
@@ -59,10 +59,15 @@ def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
         ]
         if not found:
             raise NameNotFound(
-                f"there is no {shorten(name)} in {arm.name!r}; {_why(arm, name, known)}", "parameters"
+                Sentence(f"there is no {shorten(name)} in {arm.name!r}; ", _why(arm, name, known)),
+                "parameters",
             )
         wanted |= set(found)
     return {name: value for name, value in known.items() if name in wanted}
+
+
+def _added(word: str) -> Advice:
+    return Advice(f"add {word} with arm.with_drives", f"write {word} into the arm file")
 
 
 def _why(arm: Arm, name: str, known: dict[str, float]) -> str:
@@ -72,9 +77,9 @@ def _why(arm: Arm, name: str, known: dict[str, float]) -> str:
     if owner in {link.name for link in arm.links} - set(owners):
         return "that link cannot move, so nothing depends on it."
     if name == "drives":
-        return "no joint has friction or a motor; add them with arm.with_drives."
+        return Sentence("no joint has friction or a motor; ", _added("them"), ".")
     if owner in joints and part in ("friction", "motor") and not any(f"{owner}.{part}." in k for k in known):
-        return f"the joint has no {part}; add it with arm.with_drives."
+        return Sentence(f"the joint has no {part}; ", _added("it"), ".")
     if owner in joints and part in ("", *GEOMETRY) and f"{owner}.a" not in known:
         return (
             "geometry can be left open only for a serial arm of revolute joints given as one "

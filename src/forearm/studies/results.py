@@ -199,14 +199,10 @@ class StudyResults:
 
     def summary(self) -> Mapping[str, Mapping[str, float]]:
         """Mean, standard deviation, extremes and quantiles of each figure over the rows that did not fail."""
-        made: dict[str, Mapping[str, float]] = {}
-        for figure in self.figures:
-            s = statistics(np.asarray(self.column(figure.name), dtype=np.float64))
-            made[figure.name] = {
-                "mean": s.mean, "std": s.std, "min": s.least, "5%": s.low, "median": s.median,
-                "95%": s.high, "max": s.most, "failed": s.failed,
-            }  # fmt: skip
-        return made
+        return {
+            figure.name: statistics(np.asarray(self.column(figure.name), dtype=np.float64))
+            for figure in self.figures
+        }
 
     def describe(self) -> Report:
         """A table of the figures, as commands and notebooks show it."""
@@ -238,6 +234,9 @@ class StudyResults:
     def __repr__(self) -> str:
         place = str(self.path or "memory")
         return f"<StudyResults of {self.name!r}: {self.done} of {self.rows} rows in {place!r}>"
+
+    def __str__(self) -> str:
+        return str(self.describe())
 
     def _repr_html_(self) -> str:
         return self.describe().html()

@@ -14,7 +14,7 @@ from forearm.codegen.languages import c
 from forearm.codegen.languages.naming import legal
 from forearm.codegen.program import Program
 from forearm.codegen.source import Source
-from forearm.errors import InputError, shorten
+from forearm.errors import InputError, Keyword, Sentence, shorten
 from forearm.kernels.vectors import Target
 from forearm.symbols.functions import with_functions
 from forearm.targets.emit import emitted
@@ -100,9 +100,13 @@ def target_dtype(machine: TargetMachine, dtype: str | None) -> str:
     check_choice(dtype, DTYPES, "generate, dtype")
     if dtype not in machine.dtypes:
         raise InputError(
-            f"the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype "
-            f"{dtype}, which would need a library; leave dtype out, or use cortex-m7 or "
-            "another target.",
+            Sentence(
+                f"the FPU of {machine.name} computes in {machine.dtypes[0]} only, got dtype {dtype}, which "
+                "would need a library; leave ",
+                Keyword("dtype"),
+                " out, or use cortex-m7 or another target.",
+            ),
             "generate",
+            "dtype",
         )
     return dtype

@@ -289,6 +289,9 @@ class Plan:
         parts += [] if self.excitation is None else [self.excitation.report()]
         return Report(header, rows, title, after=after, parts=parts)
 
+    def __str__(self) -> str:
+        return str(self.report())
+
     def _repr_html_(self) -> str:
         report = self.report()
         return replace(report, after=[*report.after, *self.warnings]).html()

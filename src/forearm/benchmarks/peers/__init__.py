@@ -39,6 +39,11 @@ def problem(peer: str) -> str | None:
     return None
 
 
+def wanted(peer: str, peers: bool) -> bool:
+    """Whether a peer is available, where peers are asked for."""
+    return peers and problem(peer) is None
+
+
 def problems() -> list[str]:
     """A line for each unavailable peer."""
     return [said for peer in (*PACKAGES, "CasADi") if (said := problem(peer)) is not None]

@@ -2,33 +2,24 @@
 QR decompositions, all samples in memory at once.
 
 figaroh installs 300 MB of packages, so it is not part of the extra `bench`; `PinocchioFit` does the same
-arithmetic with Pinocchio and NumPy only. `python -m forearm.benchmarks.peers.figaroh` prints time and peak
-memory of either in a fresh process.
+arithmetic with Pinocchio and NumPy only. `tools/identification_memory.py` runs either in a fresh process.
 """
 
 from __future__ import annotations
 
-import argparse
-import resource
-import sys
-import time
 from dataclasses import dataclass
 from importlib import import_module
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.benchmarks.peers.pinocchio import with_limits
-from forearm.benchmarks.timing import Work
+from forearm.benchmarks.timing import Work, keeping
 from forearm.files.urdf_write import urdf_text
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 EXTRAS = ("fv", "fs", "ia", "off")  # viscous, Coulomb, rotor inertia, offset: one column each per joint
 ZERO = 1e-6  # figaroh's bound of a column's squared norm
-SAMPLES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,64 +74,10 @@ class PinocchioFit:
 
     def work(self) -> Work:
         """The work to be timed; the result is the predicted efforts."""
-        kept: dict[str, Floats] = {}
-
-        def run() -> None:
-            kept["tau"] = self.predicted()
-
-        return Work(self.who, run, 1, lambda: kept["tau"])
+        return keeping(self.who, self.predicted)
 
     def _rows(self, stacked: Floats) -> Floats:
         return stacked.reshape(self.measured.tau.shape[::-1]).T
-
-
-class Figaroh(PinocchioFit):
-    """The same by figaroh's own functions, as its `BaseIdentification.solve` calls them."""
-
-    who = "figaroh"
-
-    def predicted(self) -> Floats:
-        """Efforts of the fit, (N, n)."""
-        tools = import_module("figaroh.tools.regressor")
-        qr = import_module("figaroh.tools.qrdecomposition")
-        m, n = self.measured, self.model.nv
-        robot = SimpleNamespace(model=self.model, data=self.model.createData())
-        asked: dict[str, Any] = {
-            "has_friction": "fv" in self.extras,
-            "has_actuator_inertia": "ia" in self.extras,
-            "has_joint_offset": "off" in self.extras,
-            "is_joint_torques": True,
-            "act_idxv": list(range(n)),
-        }
-        names = {f"link{k}.{i}": 0.0 for k in range(n) for i in range(10)}
-        names |= {f"{extra}{j}": 0.0 for extra in self.extras for j in range(n)}
-        whole = tools.build_regressor_basic(robot, m.q, m.qd, m.qdd, asked)
-        zero, left = tools.get_index_eliminate(whole, names, ZERO)
-        reduced = tools.build_regressor_reduced(whole, zero)
-        base, _, _, found = qr.QRDecomposer().double_decomposition(m.tau.T.ravel(), reduced, left)
-        return self._rows(base @ found)
-
-
-def main() -> None:
-    """Print seconds and peak memory of one fit of the Panda's simulated samples."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--by", choices=("figaroh", "pinocchio"), default="figaroh")
-    parser.add_argument("--samples", type=int, default=SAMPLES)
-    parser.add_argument("--rigid", action="store_true", help="inertial parameters only")
-    given = parser.parse_args()
-    from forearm.files.builtin import load_builtin
-
-    arm = load_builtin("panda")
-    kind = Figaroh if given.by == "figaroh" else PinocchioFit
-    peer = kind(arm, samples_of(arm, given.samples), () if given.rigid else EXTRAS)
-    if given.by == "figaroh":
-        import_module("figaroh.tools.regressor")
-    before, start = _peak(), time.perf_counter()
-    predicted = peer.predicted()
-    seconds, after = time.perf_counter() - start, _peak()
-    left = float(np.sqrt(np.mean((predicted - peer.measured.tau) ** 2)))
-    print(f"{peer.who}: {given.samples} samples, {seconds:.2f} s, peak {after:.0f} MB ", end="")
-    print(f"({before:.0f} MB before), residual {left:.4f} N m")
 
 
 def samples_of(arm: Arm, count: int, noise: float = 0.1, seed: int = 1) -> Measured:
@@ -151,13 +88,3 @@ def samples_of(arm: Arm, count: int, noise: float = 0.1, seed: int = 1) -> Measu
     q, qd, qdd = rng.uniform(-1.5, 1.5, (3, count, arm.n))
     tau = compile_arm(arm).inverse_dynamics(q, qd, qdd) + 0.3 * qd + 0.2 * np.sign(qd)
     return Measured(q, qd, qdd, tau + noise * rng.standard_normal(tau.shape))
-
-
-def _peak() -> float:
-    """Peak memory of this process, MB."""
-    unit = 1024.0**2 if sys.platform == "darwin" else 1024.0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
-if __name__ == "__main__":
-    main()

@@ -11,14 +11,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.benchmarks.timing import Work
+from forearm.benchmarks.timing import Work, keeping
 from forearm.kernels.kernel import compile as compile_arm
+from forearm.spatial import Floats
 from forearm.trajectories.paths import JointPath
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +69,7 @@ class Toppra:
 
     def work(self, intervals: int) -> Work:
         """The work to be timed, by its interpolation scheme; the result is the duration."""
-        kept = {"duration": 0.0}
-
-        def run() -> None:
-            kept["duration"] = self.duration(intervals, True)
-
-        return Work("toppra", run, 1, lambda: np.array([kept["duration"]]))
+        return keeping("toppra", lambda: [self.duration(intervals, True)])
 
 
 def _both(limits: Floats) -> Floats:

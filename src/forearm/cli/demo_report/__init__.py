@@ -1,4 +1,4 @@
 """What `forearm demo` computes for its page, and the page: one HTML file that fetches nothing.
 
-`motion`, `counted` and `speed` make the figures, `curves` draws torques, `page` puts them together.
+`motion`, `counted`, `chapters` and `speed` make the results with their reports, `page` puts them together.
 """

@@ -15,6 +15,7 @@ from forearm.control import perturbed
 from forearm.identification import identify
 from forearm.spatial import Floats
 from forearm.studies import Normal, Study, Uniform, Variable, sweep
+from forearm.tables import Report, number
 from forearm.trajectories import Plan, time_optimal
 
 VOLTAGE = 40.0  # V, of the amplifiers; assumed
@@ -34,6 +35,12 @@ class Learned:
     after: Floats
     samples: int
 
+    def report(self, arm: Arm) -> Report:
+        """The residuals of every joint."""
+        residuals = zip(arm.joints, self.before, self.after, strict=True)
+        rows = [[joint.name, number(before, 3), number(after, 3)] for joint, before, after in residuals]
+        return Report(["rms torque error, N m", "model 30 % wrong", "identified model"], rows)
+
 
 @dataclass(frozen=True, eq=False)
 class Studied:
@@ -42,6 +49,12 @@ class Studied:
     rows: int
     table: tuple[tuple[str, str, float, float, float, float], ...]  # name, unit, 5 %, median, 95 %, max
     overloaded: float
+
+    def report(self) -> Report:
+        """The quantiles."""
+        rows = [[name, unit or "-", *(number(x, 3) for x in values)] for name, unit, *values in self.table]
+        said = f"{self.overloaded:.0%} of the {self.rows:,} arms exceed a torque limit of the arm."
+        return Report(["value", "unit", "5 %", "median", "95 %", "largest"], rows, after=[said])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from forearm.counting.fewest import fewest, table_210
 from forearm.counting.models import chain
 from forearm.counting.printed import compare, printed
 from forearm.symbols.counts import Counts
+from forearm.tables import Report
 
 # The best-known of the printed counts: id, and author.
 KNOWN = {
@@ -47,6 +48,17 @@ class CountTable:
     title: str
     rows: tuple[CountRow, ...]
     note: str = ""
+
+    @property
+    def report(self) -> Report:
+        """Every count, and its size relative to the generated code's."""
+        ours = self.rows[-1].total
+        rows = [
+            [r.method, *(str(x) for x in r.pair), str(r.total), f"{r.total / ours:.2f}", r.source]
+            for r in self.rows
+        ]
+        header = ["method", "mul", "add", "total", "relative to generated", "source"]
+        return Report(header, rows, self.title, after=[self.note])
 
 
 def count_tables(arm: Arm) -> tuple[CountTable, ...]:

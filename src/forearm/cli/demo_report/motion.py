@@ -10,12 +10,14 @@ from functools import cached_property
 import numpy as np
 
 from forearm.arm.arm import Arm
+from forearm.charts import Band, Chart, Curve, Mark, look
 from forearm.control import without_friction
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.simulation import Simulation, simulate
 from forearm.simulation.arguments import Controller
 from forearm.spatial import Floats
+from forearm.tables import Report, number
 from forearm.trajectories import Plan, Request, Waypoint, plan
 
 POSTURES = np.radians(
@@ -42,6 +44,26 @@ class Torques:
     def peaks(self) -> Floats:
         """The largest size of each, (n, 3)."""
         return np.column_stack([np.abs(block).max(axis=0) for block in (self.rigid, self.smooth, self.real)])
+
+    def report(self, arm: Arm) -> Report:
+        """The largest torques of every joint, and curves of those with and without friction."""
+        rows = [
+            [joint.name, *(number(x, 3) for x in peaks)]
+            for joint, peaks in zip(arm.joints, self.peaks, strict=True)
+        ]
+        header = ["largest torque, N m", "rigid links only", "with rotors", "with rotors and friction"]
+        charts = []
+        for i, joint in enumerate(arm.joints):
+            without, with_ = self.smooth[:, i], self.real[:, i]
+            area = Band(self.t, without, with_, "difference due to friction", 0, 0.16)
+            marks: list[Mark] = [
+                area,
+                Curve(self.t, without, "without", look(1)),
+                Curve(self.t, with_, "with friction"),
+            ]
+            unit = "N m" if joint.kind == "revolute" else "N"
+            charts.append(Chart("time, s", f"torque, {unit}", marks, joint.name))
+        return Report(header, rows, charts=charts)
 
 
 @dataclass(frozen=True, eq=False)

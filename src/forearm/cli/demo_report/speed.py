@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from forearm.dynamics import inverse
 from forearm.kernels.kernel import compile as compile_arm
 from forearm.spatial import Floats
 from forearm.symbols import evaluate
-from forearm.tables import number
+from forearm.tables import Report, number
 
 # states; compiled code is called so often one by one too, or a run would be too short to time
 FEW, MANY = 100, 20_000
@@ -49,6 +49,22 @@ def speed_rows(arm: Arm) -> tuple[BenchmarkRow, ...]:
             REPEATS,
         ),
     )
+
+
+def speed_report(rows: Sequence[BenchmarkRow]) -> Report:
+    """The times side by side."""
+    cells = [
+        [
+            row.name,
+            row.peer or "-",
+            micro(row.peer_seconds),
+            micro(row.seconds),
+            times(row.ratio),
+            f"{row.agreement:.0e}",
+        ]
+        for row in rows
+    ]
+    return Report(["", "NumPy", "NumPy, us", "forearm, us", "ratio", "largest difference"], cells)
 
 
 def _numpy_code(arm: Arm) -> Callable[..., Floats]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import ModelError
+from forearm.errors import Advice, ModelError, Sentence
 from forearm.kinematics.closed_form.branches import Branch, solve
 from forearm.kinematics.closed_form.geometry import (
     Geometry,
@@ -167,6 +167,10 @@ def _trial(arm: Arm, geometry: Geometry, q: Floats) -> float:
 
 def _refusal(arm: Arm, reason: str) -> ModelError:
     return ModelError(
-        f"there is no closed form, as {reason}. fa.kinematics.inverse_numeric works for any arm.",
+        Sentence(
+            f"there is no closed form, as {reason}. ",
+            Advice("fa.kinematics.inverse_numeric", "'forearm kinematics --numeric'"),
+            " works for any arm.",
+        ),
         f"inverse kinematics of {arm.name!r}",
     )

@@ -7,11 +7,12 @@ from html import escape
 
 import numpy as np
 
+from forearm.charts import Bars, Chart, CurveLook, Mark, Rule
 from forearm.spatial import Floats
 from forearm.studies.report.columns import AxisRange, StudyColumns, axis_range, finite, varies
 from forearm.studies.report.markup import grouped, value
 from forearm.studies.report.source import ReportFigure, label, title_of
-from forearm.svg import Drawing
+from forearm.svg import chart_svg
 
 WIDE, HIGH = 360.0, 190.0
 LEAST_BINS, MOST_BINS = 6, 48
@@ -62,24 +63,11 @@ def histogram(values: Floats, ends: AxisRange, title: str, unit: str) -> str:
     bins = int(min(MOST_BINS, max(LEAST_BINS, round(2.0 * len(values) ** (1.0 / 3.0)))))
     counts, edges = np.histogram(shown, bins, (low, high))
     shares = 100.0 * counts / len(values)
-    top = 1.08 * float(shares.max()) or 1.0
     room = 0.02 * (high - low)
-    drawing = Drawing(WIDE, HIGH, (low - room, high + room), (0.0, top), name, "rows, %")
+    marks: list[Mark] = [Bars(edges, shares), Rule(median, look=CurveLook(1, width=1.2))]
+    ends_x, ends_y = (low - room, high + room), (0.0, 1.08 * float(shares.max()) or 1.0)
     said = f"histogram of {title}: median {value(float(np.median(values)))} {unit}".rstrip()
-    line = drawing.curve(np.full(2, median), np.array([0.0, top]), "median")
-    return drawing.text(said, [_bars(drawing, edges, shares), line])
-
-
-def _bars(drawing: Drawing, edges: Floats, shares: Floats) -> str:
-    """All bars as one path."""
-    x, y = drawing.across(edges), drawing.up(shares)
-    floor = float(drawing.up(np.array(0.0)))
-    parts = [
-        f"M{a:.1f},{floor:.1f} V{top:.1f} H{b:.1f} V{floor:.1f} Z"
-        for a, b, top in zip(x[:-1].tolist(), x[1:].tolist(), y.tolist(), strict=True)
-        if top < floor
-    ]
-    return f'<path class="bars" d="{" ".join(parts)}"/>'
+    return chart_svg(Chart(name, "rows, %", marks, x_range=ends_x, y_range=ends_y), said, (WIDE, HIGH))
 
 
 def _outside(values: Floats, ends: AxisRange) -> str:

@@ -20,9 +20,9 @@ def section(name: str, title: str, inside: str) -> str:
     return f'<section id="{name}"><h2>{escape(title)}</h2>\n{inside}\n</section>' if inside else ""
 
 
-def paragraph(text: str, kind: str = "") -> str:
-    """A paragraph of plain text."""
-    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+def paragraph(text: str) -> str:
+    """A paragraph of plain text, if there is any."""
+    return f"<p>{escape(text)}</p>" if text else ""
 
 
 def table(said: str, header: Sequence[Heading], rows: Sequence[Sequence[str]]) -> str:

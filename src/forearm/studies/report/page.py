@@ -57,10 +57,11 @@ def report_page(
     check_whole(simulations, "report, simulations", 0, MOST_WORST)
     columns = StudyColumns(results)
     rows = worst_rows(columns, worst)
+    make_page = simulation_page or (lambda row: None)
     simulated = [] if simulation_page is None else columns.row[rows.simulated(simulations)].tolist()
     tell = _Steps(len(STEPS) + len(simulated), progress)
     tell("statistics")
-    summary = facts_table(columns) + paragraph_or_nothing(failed_said(rows, columns.done))
+    summary = facts_table(columns) + paragraph(failed_said(rows, columns.done))
     summary += figures_table(columns) if columns.done else paragraph("No rows are computed yet.")
     tell("distributions")
     drawn = histograms(columns)
@@ -69,7 +70,7 @@ def report_page(
     levels = groups(columns)
     tell("fronts")
     document = embedded_rows(columns, found.importance, worst)
-    blocks = simulation_blocks(simulated, simulation_page, tell)
+    blocks = simulation_blocks(simulated, make_page, tell)
     tell("page")
     sections = [
         ("summary", "Summary", summary),
@@ -82,11 +83,6 @@ def report_page(
     ]
     tell.finish()
     return _page(results, columns.done, [part for part in sections if part[2]], document, blocks)
-
-
-def paragraph_or_nothing(text: str) -> str:
-    """A paragraph, if there is text."""
-    return paragraph(text) if text else ""
 
 
 class _Steps:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,17 +23,14 @@ def cost_of(values: Floats, better: str) -> Floats:
     return np.where(np.isfinite(cost), cost, np.inf)
 
 
-def pareto_front(first: Floats, second: Floats) -> Places:
+def pareto_front(first: Floats, second: Floats, order: NDArray[np.intp] | None = None) -> Places:
     """Rows that no other row dominates, smallest first cost first; of rows with equal costs the first. Costs
-    are (rows,), inf if failed.
-    """
-    return _front(first, second, np.argsort(first, kind="stable"))
+    are (rows,), inf if failed; `order` sorts by the first.
 
-
-def _front(first: Floats, second: Floats, order: NDArray[np.intp]) -> Places:
-    """The front, given the order of the first cost: a row is on it if its second cost is below those of all
-    earlier rows, and no later row of the same first cost is on it.
+    A row is on the front if its second cost is below those of all earlier rows, and no later row of the same
+    first cost is on it.
     """
+    order = np.argsort(first, kind="stable") if order is None else order
     costs = second[order]
     before = np.full(len(costs), np.inf)
     before[1:] = np.minimum.accumulate(costs[:-1])
@@ -60,11 +55,9 @@ def all_fronts(columns: StudyColumns, figures: list[ReportFigure]) -> dict[tuple
         figures: the ones to pair.
     """
     found: dict[tuple[int, int], Places] = {}
-    first, order, current = np.zeros(0), np.zeros(0, dtype=np.intp), -1
-    for a, b in combinations(range(len(figures)), 2):
-        if a != current:
-            first, current = cost_of(columns.floats(figures[a].name), figures[a].better), a
-            order = np.argsort(first, kind="stable")
-        second = cost_of(columns.floats(figures[b].name), figures[b].better)
-        found[a, b] = _front(first, second, order)
+    for a, one in enumerate(figures):
+        first = cost_of(columns.floats(one.name), one.better)
+        order = np.argsort(first, kind="stable")
+        for b, other in enumerate(figures[a + 1 :], a + 1):
+            found[a, b] = pareto_front(first, cost_of(columns.floats(other.name), other.better), order)
     return found

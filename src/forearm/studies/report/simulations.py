@@ -21,19 +21,12 @@ def embedded_page(row: int, page: str) -> str:
 
 
 def simulation_blocks(
-    rows: list[int], simulation_page: SimulationPage | None, tell: Callable[[str], object]
+    rows: list[int], simulation_page: SimulationPage, tell: Callable[[str], object]
 ) -> dict[int, str]:
-    """The elements of those rows that have a page.
-
-    Args:
-        rows: numbers of rows.
-        simulation_page: the page of a row, or None if it has none.
-        tell: called before each.
-    """
+    """The elements of those rows that have a page; `tell` is called before each."""
     blocks: dict[int, str] = {}
-    for row in rows if simulation_page is not None else []:
+    for row in rows:
         tell(f"simulation of row {row}")
-        page = simulation_page(row) if simulation_page is not None else None
-        if page is not None:
+        if (page := simulation_page(row)) is not None:
             blocks[row] = embedded_page(row, page)
     return blocks

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forearm.charts import QUIET, Band, Chart, Curve, CurveLook, Mark, look
 from forearm.records import frozen
 from forearm.spatial import Floats
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 MOST = 3000  # intervals drawn
 FINEST = 2000  # minimum number of points drawn for a short grid, as speeds are curved between its nodes
+RED, GREEN, BLACK = 1, 2, 6  # colours of the palette; black is for limits that have no colour of their own
 HIGHEST = 1.7  # times the largest speed: visible part of the maximum-velocity curve
 
 
@@ -67,6 +70,44 @@ def phase_plane(timing: PathTiming) -> PhasePlane:
         {name: binds[name] for name in names},
         stops[(stops > 0.0) & (stops < timing.s[-1])],
         _between(timing, motion.times[[0, -1]], 1).T,
+    )
+
+
+def phase_plane_chart(timing: PathTiming) -> Chart:
+    """ds/dt over s below its largest, coloured by the binding limit; names say for how long each binds."""
+    plane = phase_plane(timing)
+    top = np.where(np.isnan(plane.maximum), plane.height, np.minimum(plane.maximum, plane.height))
+    marks: list[Mark] = [Band(plane.s, top, np.full(len(top), plane.height), colour="block")]
+    if np.isfinite(plane.maximum).any():
+        marks.append(Curve(plane.s, plane.maximum, "maximum-velocity curve", CurveLook(QUIET, width=0.65)))
+    others = 0.0
+    for k, (name, (s, speed)) in enumerate(plane.curves.items()):
+        is_named = not name or k < BLACK
+        others += 0.0 if is_named else plane.shares[name]
+        text = f"{name or 'no limit binds'}: {plane.shares[name]:.1%}" if is_named else ""
+        colour = QUIET if not name else min(k, BLACK)
+        marks += [
+            Curve(s, speed, look=CurveLook(colour)),
+            Curve(s, speed, text, replace(look(k), colour=colour, width=2.4)),
+        ]
+    none = np.zeros(0)
+    marks += [Curve(none, none, f"other limits: {others:.1%}", CurveLook(BLACK, width=2.4))] if others else []
+    dots = [("start", GREEN, "o", plane.ends[:1]), ("end", RED, "s", plane.ends[1:])]
+    dots += (
+        [("stop", BLACK, "D", np.stack([plane.stops, 0.0 * plane.stops], axis=1))] if plane.stops.size else []
+    )
+    marks += [
+        Curve(at[:, 0], at[:, 1], name, CurveLook(colour, marker=kind, size=8, joined=False))
+        for name, colour, kind, at in dots
+    ]
+    path = timing.problem.path.name
+    return Chart(
+        "s, path parameter",
+        "ds/dt, 1/s",
+        marks,
+        f"{timing.problem.arm.name}, {path}: {timing.motion.duration:.4g} s",
+        (0.0, float(timing.s[-1])),
+        (0.0, plane.height),
     )
 
 

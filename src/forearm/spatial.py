@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.portable import atan2, cos_sin, matmul, product
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 MassProperties = tuple[float, Floats, Floats]  # mass, centre, inertia about it
 # Radians: axes this near to a right angle were meant so, and rounded in a file to nine decimals or more.
 RIGHT_ANGLE = 1e-9

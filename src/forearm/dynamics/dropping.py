@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.energy import without_gravity
@@ -17,6 +17,7 @@ from forearm.dynamics.states import joint_states
 from forearm.errors import InputError
 from forearm.kinematics.arguments import states_of
 from forearm.model import Model, Note, Scalar, Vector, model_of, silent
+from forearm.spatial import Floats
 
 Method = Callable[..., list[Any]]
 
@@ -61,12 +62,12 @@ class DropError:
     """
 
     dropped: str
-    largest: NDArray[np.float64]
-    rms: NDArray[np.float64]
-    torque_rms: NDArray[np.float64]
+    largest: Floats
+    rms: Floats
+    torque_rms: Floats
 
     @property
-    def relative(self) -> NDArray[np.float64]:
+    def relative(self) -> Floats:
         """The rms error relative to the rms torque, per joint; 0 where there is no torque."""
         return np.divide(self.rms, self.torque_rms, out=np.zeros_like(self.rms), where=self.torque_rms > 0.0)
 
@@ -87,7 +88,7 @@ def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[D
     model = model_of(arm.rigid())
     rows = [joint_states(model, *row) for row in zip(*states, strict=True)]
 
-    def torques(method: Method) -> NDArray[np.float64]:
+    def torques(method: Method) -> Floats:
         return np.array([model.gathered(method(model, *row)) for row in rows], dtype=np.float64)
 
     exact = torques(newton_euler)
@@ -100,6 +101,6 @@ def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[D
     return found
 
 
-def _rms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    rms: NDArray[np.float64] = np.sqrt(np.mean(values**2, axis=0))
+def _rms(values: Floats) -> Floats:
+    rms: Floats = np.sqrt(np.mean(values**2, axis=0))
     return rms

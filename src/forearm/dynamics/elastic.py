@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.arm.drive import Elasticity
@@ -30,7 +30,7 @@ from forearm.dynamics.taylor import Taylor
 from forearm.errors import InputError, ModelError, shorten
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
-from forearm.spatial import Floats
+from forearm.spatial import Flags, Floats
 from forearm.symbols.scalars import Scalar, sign
 from forearm.values import as_finite, as_floats
 
@@ -152,7 +152,7 @@ def elastic_forward(
     return np.where(known, qdd, np.nan), np.where(known, thetadd, np.nan)
 
 
-def _known(*states: Floats) -> NDArray[np.bool_]:
+def _known(*states: Floats) -> Flags:
     """Whether all values of a state are finite, (..., 1)."""
     return np.asarray(np.isfinite(np.concatenate(states, axis=-1)).all(axis=-1, keepdims=True))
 

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import Drive, Reaction, drives_of, needs_reactions, rotors
@@ -24,11 +23,11 @@ from forearm.dynamics.forward import singular
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.errors import ModelError, shorten
 from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench
+from forearm.spatial import Floats
 from forearm.symbols import iterate
 from forearm.symbols.linear import solve_general, solve_symmetric
 from forearm.symbols.scalars import choose
 
-Floats = NDArray[np.float64]
 Solver = Callable[[Array, Array], Any]
 Load = tuple[Scalar, Reaction | None]  # the load of a joint: the rigid torque, and the reaction
 CHORDS, MOST = 8, 60  # iterations with the first slope, and with a new one each

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import expanded, has_spinning_rotors, link_side
@@ -22,7 +22,7 @@ from forearm.dynamics.taylor import Taylor
 from forearm.errors import InputError
 from forearm.kinematics.arguments import one_state
 from forearm.model import model_of
-from forearm.spatial import Floats
+from forearm.spatial import Flags, Floats
 from forearm.tables import Report, number
 
 ROUNDING = 1e-13  # of the largest eigenvalue: less than this is 0
@@ -47,7 +47,7 @@ class ModeSet:
     damping_ratio: Floats
     links: Floats
     rotors: Floats
-    is_rigid: NDArray[np.bool_]
+    is_rigid: Flags
 
     def _report(self, title: str, joints: tuple[str, ...], rotors: tuple[str, ...]) -> Report:
         shown = [*joints, *(f"rotor of {name}" for name in rotors if self.rotors.any())]

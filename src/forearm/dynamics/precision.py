@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import rotor_inertia
@@ -19,6 +19,7 @@ from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates
 from forearm.model import Model, model_of, refuse_tree
+from forearm.spatial import Floats
 from forearm.symbols.linear import solve_symmetric
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")
@@ -85,10 +86,10 @@ class PrecisionStudy:
         condition: condition number of M (B,).
     """
 
-    q: NDArray[np.float64]
-    double: NDArray[np.float64]
-    single: dict[str, NDArray[np.float64]]
-    condition: NDArray[np.float64]
+    q: Floats
+    double: Floats
+    single: dict[str, Floats]
+    condition: Floats
 
     def difference(self, method: str, joint: int) -> tuple[float, float]:
         """Largest and mean difference of one joint's acceleration.

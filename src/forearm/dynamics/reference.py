@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load, driven, drives_of, needs_reactions, rotor_inertia
@@ -29,10 +29,9 @@ from forearm.dynamics.states import each_state, joint_states
 from forearm.errors import InputError, ModelError
 from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
+from forearm.spatial import Floats
 from forearm.symbols.linear import solve_symmetric
 from forearm.values import as_shape, check_choice, chosen
-
-Floats = NDArray[np.float64]
 
 INVERSE: dict[str, Callable[..., list[Any]]] = {
     **{name: by_stage(name) for name in STAGES},

@@ -5,7 +5,7 @@ form in W.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.dynamics.hollerbach import wrench_matrix
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
@@ -24,9 +24,8 @@ from forearm.model import (
     silent,
     steps,
 )
+from forearm.spatial import Floats
 from forearm.values import frozen_array
-
-Floats = NDArray[np.float64]
 
 
 def lagrange_silver(

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.model import Model
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:

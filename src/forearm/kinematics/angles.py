@@ -7,9 +7,8 @@ base axes.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 # Sine and cosine that are both this small are rounding errors: the angle is then 0 by definition.
 ROUNDING = 1e-12

@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
+from forearm.spatial import Flags, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +68,9 @@ class IKBatch:
     """
 
     q: Floats
-    valid: Truths
-    reachable: Truths
-    singular: Truths
+    valid: Flags
+    reachable: Flags
+    singular: Flags
     certain: NDArray[np.int64]
 
 

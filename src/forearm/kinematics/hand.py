@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -14,9 +14,8 @@ from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.orientation import orientation_of, orientation_rates, rotation_from
 from forearm.kinematics.poses import forward
+from forearm.spatial import Floats
 from forearm.values import as_floats, as_shape, frozen_array
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

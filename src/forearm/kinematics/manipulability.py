@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian
+from forearm.spatial import Floats
 from forearm.values import chosen
 
-Floats = NDArray[np.float64]
 Part = Literal["all", "linear", "angular"]
 ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 

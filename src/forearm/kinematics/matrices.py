@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.arguments import one_state
 from forearm.model import Array, Base, RigidBody, Scalar, cos_sin, model_of, refuse_tree, tilde
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 @dataclass(frozen=True, eq=False)

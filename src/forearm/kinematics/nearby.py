@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
@@ -15,10 +15,8 @@ from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.newton import HUGE, PATIENCE, Rows, Values, run_nearby
 from forearm.kinematics.poses import forward
+from forearm.spatial import Flags, Floats
 from forearm.values import as_floats
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 TOLERANCE = 1e-12  # m and rad: about ten times the rounding of poses at a reach of one metre
 MOST_JOINTS = 200  # of joints for which steps are unrolled, which takes some seconds to compile

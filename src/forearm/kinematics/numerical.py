@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates, as_poses
+from forearm.spatial import Flags, Floats
 from forearm.values import check_kind, check_number, check_whole
-
-Floats = NDArray[np.float64]
 
 MOST_STARTS, MOST_STEPS = 1000, 10_000
 FINEST = 1e-12  # m and rad: below this is rounding
@@ -38,7 +37,7 @@ class NumericSolution:
     """
 
     q: Floats
-    solved: bool | NDArray[np.bool_]
+    solved: bool | Flags
     error: Floats
     steps: int | NDArray[np.int64]
     starts: int | NDArray[np.int64]
@@ -170,7 +169,7 @@ def _of_one(solved: bool, error: list[float], steps: int, starts: int) -> str:
     )
 
 
-def _of_many(solved: NDArray[np.bool_]) -> str:
+def _of_many(solved: Flags) -> str:
     bad = np.flatnonzero(~solved)
     if not len(bad):
         return f"all {len(solved)} solved"

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.kinematics import angles as formula
+from forearm.spatial import Floats
 from forearm.values import as_floats, as_shape, chosen
-
-Floats = NDArray[np.float64]
 
 ORTHONORMAL = 1e-9  # tolerance of R R^T from 1
 UNIT = 1e-3  # tolerance of a quaternion's length from 1: passes values rounded to four digits

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -16,10 +16,8 @@ from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
 from forearm.kinematics.poses import forward
+from forearm.spatial import Flags, Floats
 from forearm.values import as_floats, as_shape, check_number
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 NEAR = 1e-3  # ratio of smallest to largest singular value below which damping begins
 MET = 1e-9  # relative error of the hand's rates that counts as met

@@ -11,7 +11,7 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
@@ -24,6 +24,7 @@ from forearm.schedules.packing import packed
 from forearm.schedules.subtasks import BACKWARD_LAYERS, FORWARD_LAYERS, LAST_FORWARD, SUBTASKS, Place
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.schedules.terms import Operand
+from forearm.spatial import Floats
 from forearm.symbols.graph import NOTHING
 from forearm.values import check_whole
 
@@ -129,7 +130,7 @@ def subtask_work(arm: Arm, all_made: bool = False) -> SubtaskProgram:
 
 def run_tasks(
     work: SubtaskProgram, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, order: Sequence[int] | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """The torques (n,) at one state, computed task by task in the given order (default: the graph's)."""
     left = work.remaining
     sequence = range(len(work.graph)) if order is None else _complete(work.graph, order)

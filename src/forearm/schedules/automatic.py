@@ -9,7 +9,6 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
@@ -18,6 +17,7 @@ from forearm.errors import InputError
 from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
+from forearm.spatial import Floats
 from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
 from forearm.values import check_number, chosen
@@ -116,9 +116,7 @@ def profile(graph: TaskGraph) -> tuple[int, ...]:
     return tuple(count[layer] for layer in sorted(count))
 
 
-def evaluated(
-    division: Division, schedule: TaskSchedule, given: Mapping[str, float]
-) -> dict[str, NDArray[np.float64]]:
+def evaluated(division: Division, schedule: TaskSchedule, given: Mapping[str, float]) -> dict[str, Floats]:
     """The function's results, computed task by task in the order of their starts.
 
     A task sees inputs, constants and the results of its predecessors, nothing else.

@@ -20,12 +20,13 @@ from forearm.errors import ForearmError, InputError, shorten
 from forearm.kernels.native import host, loaded, object_code
 from forearm.schedules.threaded_plan import APART, Threads
 from forearm.schedules.threaded_text import LINE, module_of
+from forearm.spatial import Floats
 from forearm.values import as_floats, check_whole
 
 MOST_THREADS = 64
 PATIENCE = 20_000_000  # polls of another thread's counter before a thread gives up: some ten seconds
 
-Array = NDArray[np.float64]
+Array = Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.around import Solutions, with_hidden_branches
@@ -27,9 +26,8 @@ from forearm.kinematics.closed_form.solver import (
 from forearm.kinematics.limits import differences, placed
 from forearm.kinematics.nearby import newton_rows
 from forearm.kinematics.numerical import inverse_numeric
+from forearm.spatial import Flags, Floats
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 # Poses per batch, to bound memory.
 BLOCK = 4096
 NOT_FAR = 0.1  # m, rad: if the best branch is farther off, the pose is out of reach
@@ -43,12 +41,12 @@ class Checked:
     """
 
     q: Floats
-    exists: Truths
-    inside: Truths
-    singular: Truths
-    certain: Truths
-    free: Truths
-    doubtful: Truths
+    exists: Flags
+    inside: Flags
+    singular: Flags
+    certain: Flags
+    free: Flags
+    doubtful: Flags
 
 
 def checked_branches(solver: Solver, T: Floats, limits: bool, near: Floats | None) -> Checked:
@@ -151,8 +149,8 @@ def _widened(found: Checked, m: int) -> Checked:
 
 
 def _once(
-    arm: Arm, q: Floats, exists: Truths, singular: Truths, free: Truths, error: Floats
-) -> tuple[Floats, Truths]:
+    arm: Arm, q: Floats, exists: Flags, singular: Flags, free: Flags, error: Floats
+) -> tuple[Floats, Flags]:
     """Drop later branches that repeat an earlier one, or differ only along two joints with a common axis.
 
     Of two that meet, the one nearer to the pose is kept.

@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.checked import Checked
@@ -16,9 +15,8 @@ from forearm.kinematics.closed_form.singular import DOUBLE_ROOT, free_joints, is
 from forearm.kinematics.closed_form.solver import REACHED, solver_of
 from forearm.kinematics.limits import differences, limits_of, placed
 from forearm.kinematics.numerical import inverse_numeric
+from forearm.spatial import Flags, Floats
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 # Tolerance of a family member sought within the limits (m, rad), and number of starts.
 FOUND = 1e-11
 STARTS = 4
@@ -30,11 +28,11 @@ class Given(NamedTuple):
     """
 
     q: Floats
-    exists: Truths
-    valid: Truths
-    singular: Truths
-    certain: Truths
-    free: Truths
+    exists: Flags
+    valid: Flags
+    singular: Flags
+    certain: Flags
+    free: Flags
 
 
 def gathered(arm: Arm, T: Floats, found: Checked, limits: bool, near: Floats | None) -> Given:
@@ -88,8 +86,8 @@ def _with(arm: Arm, T: Floats, given: Given, chosen: Floats) -> Given:
     )
 
 
-def _family(arm: Arm, given: Given, q: Floats, free: Truths) -> Truths:
+def _family(arm: Arm, given: Given, q: Floats, free: Flags) -> Flags:
     """The singular branches (m,) that differ from a solution (n,) only in its free joints."""
     apart = differences(arm, given.q, q)
-    family: Truths = given.exists & given.singular & ((apart < DOUBLE_ROOT) | free).all(axis=-1)
+    family: Flags = given.exists & given.singular & ((apart < DOUBLE_ROOT) | free).all(axis=-1)
     return family

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.kinematics.closed_form.screws import CommonNormal, Screws, link_between, snapped
 from forearm.portable import atan2, dot, matmul, product
-from forearm.spatial import inverse_pose, pose, rotation_from_z, rotation_z
+from forearm.spatial import Floats, inverse_pose, pose, rotation_from_z, rotation_z
 
-Floats = NDArray[np.float64]
 Numbers = tuple[float, ...]
 
 

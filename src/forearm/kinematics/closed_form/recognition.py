@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
@@ -29,8 +28,7 @@ from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.newton import pose_error
 from forearm.kinematics.poses import forward
 from forearm.portable import dot, norm
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 # Number of configurations for testing the closed form, and its required accuracy before Newton's steps.
 TRIALS = 6

@@ -10,13 +10,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.portable import atan2, cos_sin, dot, matmul, norm, product, total
-from forearm.spatial import inverse_pose, pose
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats, inverse_pose, pose
 
 # Axes closer than this count as meeting, and as parallel if their angle is less (rad): the accuracy of angles
 # given with five digits. Newton's steps on the exact arm remove the remaining error.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
@@ -19,9 +19,8 @@ from forearm.kinematics.closed_form.nearness import squared_distances
 from forearm.kinematics.closed_form.solver import CLOSE, DOUBTFUL, INSIDE, OUTSIDE, REACHED, Solver, solver_of
 from forearm.kinematics.limits import behind_limits, placed
 from forearm.kinematics.nearby import newton_rows
+from forearm.spatial import Floats
 from forearm.values import as_finite, check_kind
-
-Floats = NDArray[np.float64]
 
 
 def inverse(

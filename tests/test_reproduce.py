@@ -68,7 +68,7 @@ def test_verdicts(printed: str, ours: float | None, tolerance: float | None, ver
 def test_command_prints_and_gives_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "silver"]) == 0
     text = capsys.readouterr().out
-    assert catalogue("silver")[0].values[0][0] in text
+    assert catalogue("silver")[0].values[0].label in text
     assert main(["reproduce", "silver", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     rows = found["results"]
@@ -100,7 +100,7 @@ def test_totals_are_those_of_the_results() -> None:
 
 
 def test_the_headline_counts_only_what_is_recomputed() -> None:
-    item = Item("waters", "id", "p. 1", "title", (), "recomputed")
+    item = Item(document="waters", id="id", place="p. 1", title="title", kind="recomputed")
 
     def made(kind: Kind, verdict: Verdict, ours: float | None = 1.0) -> Result:
         return Result(item, "label", "1", ours, verdict, "", kind)

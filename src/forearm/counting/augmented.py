@@ -34,7 +34,7 @@ def augmented_newton_euler(
     tau: list[Scalar] = []
     behind: Any = 0.0
     phi, n = np.zeros(3), np.zeros(3)
-    for i in range(len(model.bodies) - 1, -1, -1):
+    for i in reversed(range(len(model.bodies))):
         body, tip = model.bodies[i], i == len(model.bodies) - 1
         h, J = body.m * body.r, pseudo_from_inertia(body.I) + body.m * np.outer(body.r, body.r)
         moment = np.zeros(3)

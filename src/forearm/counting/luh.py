@@ -66,7 +66,7 @@ def moments_of_luh(on: CountedChain, note: Note = silent) -> tuple[list[Array], 
 
     f, n, R = still, still, on.opened(on.model.R_hand)
     moments: list[Array] = []
-    for i in range(len(bodies) - 1, -1, -1):
+    for i in reversed(range(len(bodies))):
         lever = R.T @ levers[i]  # at the hand too, where f is 0
         n = R @ (n + cross(lever, f)) + cross(levers[i] + arms[i], F[i]) + N[i]  # (9)
         note("n", i, n)

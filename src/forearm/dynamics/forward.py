@@ -167,7 +167,7 @@ def _articulated(
     U: list[Any] = [None] * count
     d: list[Any] = [None] * count
     u: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         body = model.bodies[i]
         for c in on[i]:
             rest = mirrored(inertia[c] - U[c][:, None] * (U[c] / d[c])[None, :])

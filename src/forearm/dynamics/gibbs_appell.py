@@ -120,7 +120,7 @@ def gibbs_appell(
     tau: list[Scalar] = [None] * count
     # every = f + phi: the force required at the joint by link j and everything behind it
     every, chi = list(f), list(t)
-    for j in range(count - 1, -1, -1):
+    for j in reversed(range(count)):
         body = model.bodies[j]
         chi[j] = chi[j] + cross(body.r, f[j])
         for c in on[j]:
@@ -218,7 +218,7 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     M: list[Any] = [None] * count
     phi: list[Any] = [None] * count
     psi: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         body = model.bodies[i]
         # Steps 1, 4, 5: accumulated about the link's origin, in its axes;
         # first the terms known in advance (gamma, E)

@@ -60,7 +60,7 @@ def hollerbach_4x4(
         D[model.hand] = D[model.hand] - wrench_matrix(model, T[model.hand][:3, :3], hand)
     tau: list[Scalar] = [None] * count
     on = children(model)
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         for k in on[i]:
             D[i] = D[i] + A[k] @ D[k]
             c[i] = c[i] + A[k] @ c[k]
@@ -106,7 +106,7 @@ def hollerbach_3x3(
     e: list[Any] = [None] * count
     c: list[Any] = [None] * count
     M: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         body = model.bodies[i]
         J, mr = pseudo_inertia(body.m, body.r, body.I)[:3, :3], body.m * body.r
         D_o = J @ Rdd[i].T + mr[:, None] * pdd[i][None, :]

@@ -71,7 +71,7 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
     M: list[Any] = [None] * count
     c: list[Any] = [None] * count
     E: list[Any] = [None] * count
-    for j in range(count - 1, -1, -1):
+    for j in reversed(range(count)):
         # (16)-(18): mass, centre and inertia of the composite, about its centre, in the axes of link j
         pieces = [(model.bodies[j].m, model.bodies[j].r, model.bodies[j].I)]
         pieces += [(M[k], at[k].l + at[k].up(c[k]), turned_symmetric(at[k], E[k])) for k in on[j]]

@@ -53,7 +53,7 @@ def kane(
         moment[model.hand] = moment[model.hand] - model.R_hand @ hand.moment - cross(lever, push)
     tau: list[Any] = [None] * count
     on = children(model)
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         body = model.bodies[i]
         for c in on[i]:
             push = at[c].up(force[c])

@@ -94,7 +94,7 @@ def inward(
     f, n = list(F), list(N)
     tau: list[Scalar] = [0.0] * len(F)
     on, cross = children(model), model.cross
-    for i in range(len(F) - 1, -1, -1):
+    for i in reversed(range(len(F))):
         body = model.bodies[i]
         passed = [at[c].up(f[c]) for c in on[i]]
         if passed:

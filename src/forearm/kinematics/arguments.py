@@ -113,5 +113,4 @@ def _is_exact(rows: Any) -> Any:
 
 def nearer_rotation(R: Floats) -> Floats:
     """R (3 - R^T R) / 2 of (..., 3, 3): squares the deviation from a rotation."""
-    made: Floats = 0.5 * R @ (3.0 * np.eye(3) - np.swapaxes(R, -1, -2) @ R)
-    return made
+    return 0.5 * R @ (3.0 * np.eye(3) - np.swapaxes(R, -1, -2) @ R)

@@ -31,8 +31,7 @@ def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None
     J = jacobian(arm, q, link)[..., rows, :]
     known = np.asarray(np.isfinite(J).all(axis=(-2, -1)))
     values = np.linalg.svd(np.where(known[..., None, None], J, np.zeros_like(J)), compute_uv=False)
-    found: Floats = np.where(known[..., None], values, np.nan)
-    return found
+    return np.where(known[..., None], values, np.nan)
 
 
 def manipulability(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
@@ -57,7 +56,4 @@ def condition_number(arm: Arm, q: ArrayLike, part: Part = "all", link: str | Non
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], np.nan)
     smallest = values[..., -1]
-    ratio: Floats = np.where(
-        smallest == 0.0, np.inf, values[..., 0] / np.where(smallest == 0.0, 1.0, smallest)
-    )
-    return ratio
+    return np.where(smallest == 0.0, np.inf, values[..., 0] / np.where(smallest == 0.0, 1.0, smallest))

@@ -144,8 +144,7 @@ def _solved(E: Floats, b: Floats) -> Floats:
     """Solve E x = b, NaN if E is singular."""
     regular = np.abs(formula.determinant(E)) > formula.ROUNDING  # also False for NaN
     x = np.linalg.solve(np.where(regular[..., None, None], E, np.eye(3)), b[..., None])[..., 0]
-    found: Floats = np.where(regular[..., None], x, np.nan)
-    return found
+    return np.where(regular[..., None], x, np.nan)
 
 
 def _times(E: Floats, x: Floats) -> Floats:
@@ -179,10 +178,9 @@ def _quaternion_rates(q: Floats, w: Floats) -> Floats:
 
 def _quaternion_spin(q: Floats, rates: Floats) -> Floats:
     """w = 2 q' q*, the vector part; a change of the length does not rotate."""
-    spin: Floats = 2.0 * (
+    return 2.0 * (
         q[..., :1] * rates[..., 1:] - rates[..., :1] * q[..., 1:] - np.cross(rates[..., 1:], q[..., 1:])
     )
-    return spin
 
 
 def _last_first(q: Floats) -> Floats:

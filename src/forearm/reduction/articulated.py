@@ -70,7 +70,7 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> 
         drift.append((b_drift, a_drift))
         bodies.append(own(s, w[i]))
     joints: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         s = segments[i]
         joints[i] = seen(s, bodies[i], tau[i], rotor[i])
         if s.parent >= 0:

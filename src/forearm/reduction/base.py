@@ -162,7 +162,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
     from the tips to the base, in closed form.
     """
     poses, joints = at_zero(model)
-    for i in range(len(model.bodies) - 1, -1, -1):
+    for i in reversed(range(len(model.bodies))):
         body = model.bodies[i]
         T_body_joint, T_parent_joint = inverse_pose(pose(body.Ra, body.pa)), pose(body.Rb, body.pb)
         for D in _on_axis() if body.revolute else _pure_inertia():

@@ -64,7 +64,7 @@ def composites(
     m: list[Any] = [s.m for s in chain.segments]
     h: list[Any] = [np.array(s.h, dtype=object) for s in chain.segments]
     J: list[Six] = [[s.J[a, b] for a, b in SYMMETRIC] for s in chain.segments]
-    for c in range(len(m) - 1, -1, -1):
+    for c in reversed(range(len(m))):
         p = chain.segments[c].parent
         if p < 0:
             continue

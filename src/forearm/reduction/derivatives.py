@@ -124,7 +124,7 @@ class _Recursion:
         count = len(self.segments)
         by_q, by_qd, M = (np.zeros((count, count), dtype=object) for _ in range(3))
         bodies = [rigid(s.m, joint.h, joint.J) for s, joint in zip(self.segments, self.joints, strict=True)]
-        for j in range(count - 1, -1, -1):
+        for j in reversed(range(count)):
             s = self.segments[j]
             seen, columns = self._columns(j, bodies[j])
             if s.parent >= 0:

@@ -230,7 +230,7 @@ def _inwards(
     """
     f, n = list(F), list(N)
     tau: list[Scalar] = [0.0] * len(F)
-    for i in range(len(F) - 1, -1, -1):
+    for i in reversed(range(len(F))):
         s = chain.segments[i]
         note("f", i, f[i])
         note("n", i, n[i])

@@ -37,7 +37,7 @@ def regrouped(chain: Chain, choices: dict[int, Choice], kept: Kept | None = None
     kept = {} if kept is None else kept
     segments = list(chain.segments)
     ground = once(kept, _ground, chain)
-    for i in range(len(segments) - 1, -1, -1):
+    for i in reversed(range(len(segments))):
         s = segments[i]
         before = segments[s.parent] if s.parent >= 0 else ground
         segments[i], before = once(kept, _across, s, before, choices.get(i, PLAIN))

@@ -89,7 +89,7 @@ def dependence(columns: Floats, nothing: float) -> tuple[int, Floats]:
     null = np.zeros((len(others), count))
     for row, k in enumerate(others):
         null[row, k] = 1.0
-        for i in range(rank - 1, -1, -1):  # R x = the column's own entries, from the last
+        for i in reversed(range(rank)):  # R x = the column's own entries, from the last
             x = R[i, k]
             for j in range(i + 1, rank):
                 x += R[i, order[j]] * null[row, order[j]]

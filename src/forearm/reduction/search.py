@@ -197,7 +197,7 @@ def best_choices(chain: Chain) -> DerivativeChoices:
         return best
     numbers = _with_numbers(chain)
     least = _cost_of_derivatives(numbers, best)
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         if not chain.segments[i].revolute:
             continue
         for other in (replace(best, late=best.late ^ {i}), replace(best, inside=best.inside ^ {i})):

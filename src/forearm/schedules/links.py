@@ -200,8 +200,7 @@ def _roll(link: SubtaskLink, roll: float) -> SubtaskLink:
 
 
 def _turned_back(roll: float, v: Array) -> Array:
-    turned: Array = _snapped(turn_z(roll)).T @ v
-    return turned
+    return _snapped(turn_z(roll)).T @ v
 
 
 def _is_whole(R: Array) -> bool:

@@ -26,7 +26,7 @@ def solve_general(A: Array, b: Array) -> Array:
             for j in range(k + 1, n):
                 U[i, j] = U[i, j] - factor * U[k, j]
             x[i] = x[i] - factor * x[k]
-    for i in range(n - 1, -1, -1):
+    for i in reversed(range(n)):
         for j in range(i + 1, n):
             x[i] = x[i] - U[i, j] * x[j]
         x[i] = x[i] * r[i]
@@ -70,7 +70,7 @@ def solve_lower(L: Array, b: Array) -> Array:
 
 def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
     """x with D L^T x = b, (n,) or (n, k), overwriting b."""
-    for i in range(len(b) - 1, -1, -1):
+    for i in reversed(range(len(b))):
         b[i] = b[i] * r[i]
         for k in range(i + 1, len(b)):
             b[i] = b[i] - L[k, i] * b[k]
@@ -85,7 +85,7 @@ def inverse_symmetric(M: Array) -> Array:
     n = len(M)
     W = np.zeros((n, n), dtype=M.dtype)  # L^-1, below its unit diagonal
     for i in range(n):
-        for j in range(i - 1, -1, -1):
+        for j in reversed(range(i)):
             W[i, j] = -L[i, j]
             for k in range(j + 1, i):
                 W[i, j] = W[i, j] - L[i, k] * W[k, j]

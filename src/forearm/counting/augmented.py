@@ -32,7 +32,7 @@ def augmented_newton_euler(
     at = steps(model, q)
     moving = motion_of(model, at, qd, qdd, base, silent)
     tau: list[Scalar] = []
-    behind: Any = 0.0
+    behind = 0.0
     phi, n = np.zeros(3), np.zeros(3)
     for i in reversed(range(len(model.bodies))):
         body, tip = model.bodies[i], i == len(model.bodies) - 1

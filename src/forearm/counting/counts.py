@@ -144,7 +144,7 @@ def run(
             f"{name} does not know the convention dense: it turns no vectors; leave it out.", "count"
         )
     graph = Recorder()
-    noted: list[tuple[str, int, Any]] = []
+    noted = []
     work = CountedModel(
         conventional(model, graph, convention), graph, convention, lambda *given: noted.append(given)
     )

@@ -47,7 +47,7 @@ def steps_to_fewest(arm: Arm, function: str = "inverse", own_gravity: bool = Fal
     check_function(function)
     model, chain = counted_model(arm, own_gravity), _chain(arm, own_gravity)
     plan = best_plan(chain)
-    made: list[ReductionStep] = []
+    made = []
 
     def take(title: str, graph: Graph, results: Any, everything: bool = False) -> None:
         made.append(

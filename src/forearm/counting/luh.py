@@ -27,7 +27,7 @@ def run_luh(n: int) -> CountedRun:
     model = conventional(chain(n, dh="standard").model(), graph, Convention(dense=True))
     at = steps(model, graph.inputs("q", n))
     on = CountedChain(model, at, graph.inputs("qd", n), graph.inputs("qdd", n), -model.g[2], graph)
-    noted: list[tuple[str, int, Any]] = []
+    noted = []
     moments, unused = moments_of_luh(on, lambda *given: noted.append(given))
     return CountedRun(graph, [moments, unused], noted, GENERAL)
 
@@ -80,5 +80,5 @@ def moments_of_luh(on: CountedChain, note: Note = silent) -> tuple[list[Array], 
 
 def centripetal(w: Array, p: Array) -> Array:
     """w x (w x p)."""
-    along: Scalar = w @ p
+    along = w @ p
     return w * along - p * (w @ w)

@@ -192,7 +192,7 @@ def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
 def run_matrices(arm: Arm | GenericChain, name: str) -> MatrixRun:
     """Run the formulation, the same function as for arrays, on counting matrices."""
     model = counted_model(arm)
-    noted: list[tuple[str, int, Any]] = []
+    noted = []
     forces = INVERSE[name](
         model, *state(len(model.bodies)), note=lambda *given: noted.append(given), matrices=counting_matrices
     )

@@ -172,7 +172,7 @@ def _weighted(h: Scalar, weights: Sequence[float], K: Sequence[Values]) -> Value
     """h sum_i w_i K_i."""
     made = []
     for rates in zip(*K, strict=True):
-        total: Scalar = 0.0
+        total = 0.0
         for weight, rate in zip(weights, rates, strict=False):
             total = total + weight * rate if weight else total
         made.append(h * total)
@@ -222,10 +222,10 @@ def _hermite(
     accelerations in the middle and at the end.
     """
     n = len(state.q)
-    q: list[Values] = []  # the coefficients for each joint
+    q = []  # the coefficients for each joint
     for j in range(n):
         first, second = h * state.qd[j], (0.5 * h) * (h * state.qdd[j])
-        beyond: Values = []
+        beyond = []
         for theta, (change, qdd) in ((0.5, middle), (1.0, end)):
             beyond += [
                 change[j] - theta * first - (theta * theta) * second,
@@ -238,7 +238,7 @@ def _hermite(
 
 
 def _dot(weights: Sequence[float], values: Values) -> Scalar:
-    total: Scalar = 0.0
+    total = 0.0
     for weight, value in zip(weights, values, strict=True):
         total = total + weight * value
     return total
@@ -258,7 +258,7 @@ def _crossed(
 
     def looked(_: Values) -> Values:
         before = system.watched(state.t, state.q, state.qd)
-        total: Scalar = 0.0
+        total = 0.0
         for theta in (*pair.sections, 1.0):
             now = end[1] if theta == 1.0 else _along(y, dense, theta)
             t = end[0] if theta == 1.0 else state.t + theta * h
@@ -281,7 +281,7 @@ def _along(y: Values, dense: Values, theta: float) -> Values:
 
 def _is_known(values: Values) -> Scalar:
     """1 if all values are finite, else 0."""
-    total: Scalar = 0.0
+    total = 0.0
     for x in values:
         total = total + abs(x)
     return choose(total, LARGEST, 1.0, 0.0)

@@ -76,7 +76,7 @@ class DrivenArm:
             sign, slow = self.friction_sign[j], self.slow[j]
             is_moving = self.is_free[j] * abs(sign)
             made += [choose(0.0, is_moving, sign * qd[j] - least, 1.0) for least in (0.0, slow)]
-        standing: Scalar = 0.0
+        standing = 0.0
         for j in dry:
             standing = standing + (1.0 - self.is_free[j])
 

@@ -109,7 +109,7 @@ def begun(
         released, flags, lambda some: (0.0, _missing(some[len(dry) :])), 1, title="joints that stand"
     )
     now = with_flags(state, dry, made)
-    changes: Scalar = 0.0
+    changes = 0.0
     for a, b in zip(made[len(dry) :], flags[len(dry) :], strict=True):
         changes = changes + (a - b)
 
@@ -210,7 +210,7 @@ def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> Ste
     if not dry:
         return moved
     q, qd = list(moved.q), list(moved.qd)
-    stops: Scalar = 0.0
+    stops = 0.0
     signs, free = dict.fromkeys(dry, 0.0), dict.fromkeys(dry, 0.0)
     for j in dry:
         q0, v0 = before.q[j], before.qd[j]
@@ -271,7 +271,7 @@ def _advanced(start: Values, h: Scalar, weights: Sequence[float], rates: Sequenc
     """start + h times the weighted derivatives of the stages."""
     made = []
     for j, x in enumerate(start):
-        total: Scalar = 0.0
+        total = 0.0
         for weight, rate in zip(weights, rates, strict=False):
             total = total + weight * rate[j]
         made.append(x + h * total)
@@ -297,7 +297,7 @@ def with_flags(state: StepState, dry: Sequence[int], some: Sequence[Scalar]) -> 
 
 def _missing(free: Sequence[Scalar]) -> Scalar:
     """The number of sticking coordinates."""
-    total: Scalar = 0.0
+    total = 0.0
     for one in free:
         total = total + (1.0 - one)
     return total

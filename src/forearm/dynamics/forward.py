@@ -102,8 +102,8 @@ def articulated_body(
     at = steps(model, q)
     inertia, push, drift = _own(model, at, qd, base, hand)
     U, d, u = _articulated(model, at, inertia, push, drift, tau, rotor)
-    a: dict[int, Any] = {-1: (base.wd, base.a - model.g)}
-    qdd: list[Scalar] = []
+    a = {-1: (base.wd, base.a - model.g)}
+    qdd = []
     for i, body in enumerate(model.bodies):
         step = at[i]
         lever = _lever(model, i, step)
@@ -121,10 +121,10 @@ def _own(
     """Outward pass, for each body alone: its inertia, its velocity-dependent force, and its
     velocity-dependent acceleration.
     """
-    w: dict[int, Any] = {-1: base.w}
-    inertia: list[Any] = []
-    push: list[Any] = []
-    drift: list[Any] = []
+    w = {-1: base.w}
+    inertia = []
+    push = []
+    drift = []
     for i, body in enumerate(model.bodies):
         k, step, z = body.parent, at[i], body.z
         w_in = step.down(w[k])

@@ -117,7 +117,7 @@ def gibbs_appell(
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, note))
     count = len(model.bodies)
     on = children(model)
-    tau: list[Scalar] = [None] * count
+    tau = [None] * count
     # every = f + phi: the force required at the joint by link j and everything behind it
     every, chi = list(f), list(t)
     for j in reversed(range(count)):
@@ -142,7 +142,7 @@ def gibbs_appell(
 def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> Scalar:
     """G = sum of 1/2 m rdd.rdd + 1/2 wd.I wd + wd.(w x I w), gravity as base acceleration. Mata (3), (4)."""
     moving = motion_of(model, steps(model, q), qd, qdd, base, silent)
-    G: Any = 0.0
+    G = 0.0
     for i, body in enumerate(model.bodies):
         w, wd, rdd = moving.w[i], moving.wd[i], moving.rdd[i]
         G = G + 0.5 * body.m * (rdd @ rdd) + 0.5 * (wd @ (body.I @ wd)) + wd @ model.cross(w, body.I @ w)
@@ -161,13 +161,13 @@ class Partials:
 def partials(model: Model, at: list[JointTransform]) -> Partials:
     """The partial accelerations of each link with respect to each joint. Mata (7a)-(7e)."""
     wds: list[dict[int, Array]] = []
-    rdds: list[dict[int, Array]] = []
+    rdds = []
     origins: list[dict[int, Array]] = []
     cross = model.cross
     for i, body in enumerate(model.bodies):
         k, step = body.parent, at[i]
-        spin: dict[int, Array] = {}
-        origin: dict[int, Array] = {}
+        spin = {}
+        origin = {}
         for j in wds[k] if k >= 0 else {}:
             spin[j] = step.down(wds[k][j])
             origin[j] = step.down(origins[k][j] + cross(wds[k][j], step.l)) + cross(spin[j], body.s)
@@ -184,7 +184,7 @@ def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Bas
     at = steps(model, q)
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, silent))
     by = partials(model, at)
-    tau: list[Scalar] = [0.0] * len(model.bodies)
+    tau = [0.0] * len(model.bodies)
     for i in range(len(model.bodies)):
         for j in by.wd[i]:
             tau[j] = tau[j] + by.rdd[i][j] @ f[i] + by.wd[i][j] @ t[i]
@@ -266,7 +266,7 @@ def ancestors(model: Model, at: list[JointTransform]) -> list[dict[int, tuple[Ar
     tables: list[dict[int, tuple[Array, Array]]] = []
     for i, step in enumerate(at):
         k = model.bodies[i].parent
-        found: dict[int, tuple[Array, Array]] = {}
+        found = {}
         if k >= 0:
             body = model.bodies[k]
             ways = (

@@ -137,7 +137,7 @@ def _outward_3x3(
     """R, Rdd and the origins' accelerations by body, dR/dq (None for a prismatic joint) and the axes, in base
     axes.
     """
-    R: dict[int, Any] = {-1: np.eye(3)}
+    R = {-1: np.eye(3)}
     Rd, Rdd, pdd = {-1: tilde(base.w)}, {-1: tilde(base.wd) + tilde(base.w) @ tilde(base.w)}, {-1: base.a}
     dR, axis = [], []
     for i, body in enumerate(model.bodies):

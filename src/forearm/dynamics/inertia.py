@@ -38,8 +38,8 @@ def inertia_moving_links(model: Model, q: Vector) -> Array:
     count = len(model.bodies)
     H = zeros(model)
     for j in range(count):
-        wd: dict[int, Any] = {}
-        a: dict[int, Any] = {}
+        wd = {}
+        a = {}
         F, N = [np.zeros(3) for _ in range(count)], [np.zeros(3) for _ in range(count)]
         for i in range(j, count):
             body, step = model.bodies[i], at[i]
@@ -68,9 +68,9 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
     at = steps(model, q)
     count = len(model.bodies)
     on = children(model)
-    M: list[Any] = [None] * count
-    c: list[Any] = [None] * count
-    E: list[Any] = [None] * count
+    M = [None] * count
+    c = [None] * count
+    E = [None] * count
     for j in reversed(range(count)):
         # (16)-(18): mass, centre and inertia of the composite, about its centre, in the axes of link j
         pieces = [(model.bodies[j].m, model.bodies[j].r, model.bodies[j].I)]

@@ -51,7 +51,7 @@ def kane(
         force[model.hand] = force[model.hand] - push
         lever = model.p_hand - model.bodies[model.hand].r
         moment[model.hand] = moment[model.hand] - model.R_hand @ hand.moment - cross(lever, push)
-    tau: list[Any] = [None] * count
+    tau = [None] * count
     on = children(model)
     for i in reversed(range(count)):
         body = model.bodies[i]

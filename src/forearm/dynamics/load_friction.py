@@ -178,7 +178,7 @@ class TorqueEquation:
         return made
 
     def _left(self, x: Sequence[Scalar], made: Sequence[Scalar]) -> list[Scalar]:
-        given: list[Scalar] = [rotor * a for rotor, a in zip(self.rotor, x, strict=True)]
+        given = [rotor * a for rotor, a in zip(self.rotor, x, strict=True)]
         for drive, torque in zip(self.drives, made, strict=True):
             given[drive.freedom] = given[drive.freedom] + drive.multiplier * torque
         left = [t - g for t, g in zip(self.tau, given, strict=True)]

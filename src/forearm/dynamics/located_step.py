@@ -261,7 +261,7 @@ class _Curve:
     ) -> _Curve:
         """The interpolation through both ends, with their accelerations."""
         quintic: list[Values] = []
-        cubic: dict[int, Values] = {}
+        cubic = {}
         for j in range(len(start.q)):
             v0, v1, a0, a1 = start.qd[j], end.qd[j], first[j], last[j]
             if j in relaxing:
@@ -332,7 +332,7 @@ def minimum_of(values: Values) -> Scalar:
 
 
 def _sum(values: Values) -> Scalar:
-    total: Scalar = 0.0
+    total = 0.0
     for x in values:
         total = total + x
     return total

@@ -76,7 +76,7 @@ def linear_velocities(model: Model, q: Vector, qd: Vector, w: Sequence[Array], b
     """
     at, cross = steps(model, q), model.cross
     turns = {-1: base.w, **dict(enumerate(w))}
-    v: dict[int, Array] = {-1: np.zeros(3)}
+    v = {-1: np.zeros(3)}
     for i, body in enumerate(model.bodies):
         k = body.parent
         v[i] = at[i].down(v[k] + cross(turns[k], at[i].l)) + cross(turns[i], body.s)
@@ -92,7 +92,7 @@ def inward(
     joints. Swartz (8)-(10).
     """
     f, n = list(F), list(N)
-    tau: list[Scalar] = [0.0] * len(F)
+    tau = [0.0] * len(F)
     on, cross = children(model), model.cross
     for i in reversed(range(len(F))):
         body = model.bodies[i]

@@ -118,7 +118,7 @@ def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
         )
     rest = [0.0] * arm.n
     small = model.map(Single)
-    double: list[Any] = []
+    double = []
     single: dict[str, list[Any]] = {method: [] for method in METHODS}
     for row in postures:
         double.append(

@@ -46,7 +46,7 @@ def lagrange_silver(
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     R, origin, cross = {-1: np.eye(3)}, {-1: np.zeros(3)}, model.cross
     z, joint = [], []
-    pushes: list[tuple[int, Array, Array, Array]] = []  # link, point, force, moment
+    pushes = []  # link, point, force, moment
     for i, (body, step) in enumerate(zip(model.bodies, steps(model, q), strict=True)):
         k = body.parent
         before = R[k] @ body.Rb
@@ -76,7 +76,7 @@ def lagrange_silver(
         force, moment = T @ (model.R_hand @ hand.force), T @ (model.R_hand @ hand.moment)
         pushes.append((model.hand, origin[model.hand] + T @ model.p_hand, -force, -moment))
 
-    tau: list[Scalar] = [0.0] * len(model.bodies)
+    tau = [0.0] * len(model.bodies)
     for i, point, F, N in pushes:
         j = i
         while j >= 0:
@@ -103,7 +103,7 @@ def lagrange_silver_w(
     W = np.eye(4)
     Wd, Wdd = base_rates(Base(base.w, base.wd, base.a - model.g))
     U: list[Array] = []
-    tau: list[Scalar] = [0.0] * len(model.bodies)
+    tau = [0.0] * len(model.bodies)
     for j, body in enumerate(model.bodies):
         A, dA, ddA = joint_matrices(body, q[j])
         own = W @ dA

@@ -229,7 +229,7 @@ def rotation_error(R: Rows) -> tuple[list[Scalar], Scalar]:
     c = 0.5 * root(HALF_TURN + hinge((1.0 - HALF_TURN) + trace))
     c4 = root(0.5 + 0.5 * c)
     t2 = (1.0 - c4) / (1.0 + c4)
-    series: Scalar = 0.0
+    series = 0.0
     for k in reversed(range(TERMS)):
         series = series * t2 + (-1.0 if k % 2 else 1.0) / (2 * k + 1)
     wide = 1.0 + t2
@@ -263,7 +263,7 @@ def _gram(a: Rows, b: Rows, damping: Scalar) -> Array:
 
 def _shortened(dq: Values) -> list[Scalar]:
     """The step, scaled so that no joint moves by more than LONGEST."""
-    longest: Scalar = LONGEST
+    longest = LONGEST
     for d in dq:
         longest = maximum(abs(d), longest)
     return [LONGEST / longest * d for d in dq]
@@ -296,7 +296,7 @@ def _product(a: Values, b: Values) -> Scalar:
 
 
 def _sum(terms: Values) -> Scalar:
-    total: Scalar = 0.0
+    total = 0.0
     for term in terms:
         total = total + term
     return total

@@ -61,9 +61,9 @@ def composites(
     l: list[Array],  # noqa: E741
 ) -> tuple[list[Scalar], list[Array], list[Six]]:
     """Moments of each segment with everything behind it, about its origin, in its axes."""
-    m: list[Any] = [s.m for s in chain.segments]
-    h: list[Any] = [np.array(s.h, dtype=object) for s in chain.segments]
-    J: list[Six] = [[s.J[a, b] for a, b in SYMMETRIC] for s in chain.segments]
+    m = [s.m for s in chain.segments]
+    h = [np.array(s.h, dtype=object) for s in chain.segments]
+    J = [[s.J[a, b] for a, b in SYMMETRIC] for s in chain.segments]
     for c in reversed(range(len(m))):
         p = chain.segments[c].parent
         if p < 0:

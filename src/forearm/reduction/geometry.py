@@ -37,8 +37,8 @@ def geometry_values(arm: Arm) -> dict[str, float]:
 
 def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
     """The chain of an arm by its Denavit-Hartenberg table, with other values for the chosen parameters."""
-    segments: list[Segment] = []
-    own: list[Any] = []
+    segments = []
+    own = []
     step, twist = np.zeros(3, dtype=object), NO_TURN
     for i, joint in enumerate(arm.tree):
         a, alpha, d, theta = _row(arm, i, chosen, value)

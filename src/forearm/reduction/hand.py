@@ -23,7 +23,7 @@ def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
         path.insert(0, i)
         i = chain.segments[i].parent
     R, p = np.eye(3, dtype=object), np.zeros(3, dtype=object)
-    made: list[tuple[int, Array, Array]] = []
+    made = []
     for i in path:
         s = chain.segments[i]
         p = p + R @ l[i]

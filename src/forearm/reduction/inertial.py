@@ -19,7 +19,7 @@ AXES = ("x", "y", "z")
 
 def inertial_values(arm: Arm) -> dict[str, float]:
     """Mass, centre and inertia of every link that can move, and gravity, by name."""
-    values: dict[str, float] = {}
+    values = {}
     for link in arm.links:
         if arm.moving.frames[link.name][0] >= 0:
             values[f"{link.name}.mass"] = link.mass

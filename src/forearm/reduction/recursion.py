@@ -79,8 +79,8 @@ def inverse(
     """
     motion = at_base(chain, q, qd, qdd) if known is None else known
     note("turn", 0, ())
-    F: list[Array] = []
-    N: list[Array] = []
+    F = []
+    N = []
     for i, s in enumerate(chain.segments):
         if known is None:
             go_on(motion, i, s, qd, qdd)
@@ -127,7 +127,7 @@ class Through:
 
 
 def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[SegmentRotation]) -> list[Through]:
-    made: list[Through] = []
+    made = []
     first = chain.runs()
     for i, s in enumerate(chain.segments):
         if first[i] == i:
@@ -229,7 +229,7 @@ def _inwards(
     and their components along the joints. Swartz (8)-(10).
     """
     f, n = list(F), list(N)
-    tau: list[Scalar] = [0.0] * len(F)
+    tau = [0.0] * len(F)
     for i in reversed(range(len(F))):
         s = chain.segments[i]
         note("f", i, f[i])

@@ -157,7 +157,7 @@ def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
                     for c, (x, y) in enumerate(zip(A[r], A[pivot], strict=True))
                 ]
                 b[r] = b[r] - factor * b[pivot]
-    x: list[Any] = [0.0] * 3
+    x = [0.0] * 3
     for column in (2, 1, 0):
         row = order[column]
         right = b[row]

@@ -102,9 +102,9 @@ def search_plan(
         return plan
     start = planned(chain)
     # the chain with its frames placed, by the choices that determine it
-    there: dict[tuple[object, ...], Chain] = {}
+    there = {}
     kept: Kept = {}
-    counted: dict[tuple[object, ...], CountedMotion] = {}
+    counted = {}
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0

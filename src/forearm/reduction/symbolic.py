@@ -50,7 +50,7 @@ def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
     body, drives = parameter_values(arm), drive_values(arm)
     electric = motor_constant_values(arm)
     known = body | drives | electric
-    wanted: set[str] = set()
+    wanted = set()
     for name in asked:
         found = {"all": [*body], "drives": [*drives]}.get(name) or [
             k

@@ -191,7 +191,7 @@ def _sentence(text: str) -> str:
 
 def results(item: Item) -> Iterator[Result]:
     """The values of one item, recomputed and compared."""
-    ours: Figures = {} if item.recompute is None else function(item.recompute)()
+    ours = {} if item.recompute is None else function(item.recompute)()
     for value in item.values:
         own = None if item.recompute is None else float(ours[value.label])
         verdict = judge(value.printed, own, item.tolerance)

@@ -142,7 +142,7 @@ def run_tasks(
     if np.isnan(state).any():  # the tasks that would propagate it may have been eliminated
         return np.full(len(left.chain), np.nan)
     joints = joints_at(left.chain, *(v.tolist() for v in state))
-    values: dict[int, float] = dict(enumerate(given_values(left.chain, joints)))
+    values = dict(enumerate(given_values(left.chain, joints)))
 
     def value(operand: Operand) -> float:
         factor, at = operand
@@ -179,7 +179,7 @@ def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
 def _bridged(waits: Mapping[Place, set[Place]], left_out: set[Place]) -> dict[Place, set[Place]]:
     """The predecessors of each remaining task, through the tasks that are left out."""
     sources: dict[Place, set[Place]] = {}
-    made: dict[Place, set[Place]] = {}
+    made = {}
     for place in TopologicalSorter(waits).static_order():
         found = set().union(*(sources[earlier] for earlier in waits[place]))
         sources[place] = found if place in left_out else {place}

@@ -129,7 +129,7 @@ def evaluated(division: Division, schedule: TaskSchedule, given: Mapping[str, fl
         raise InputError(
             f"expected a number for every input; missing: {', '.join(map(repr, missing))}.", "evaluated"
         )
-    leaves: dict[int, Any] = dict(graph.values) | {
+    leaves = dict(graph.values) | {
         place: given[name] for place, name in graph.leaves.items() if name in given
     }
     for k in sorted(range(len(made)), key=lambda k: (schedule.start[k], k)):
@@ -180,7 +180,7 @@ def _in_order(before: list[set[int]], age: list[int]) -> list[int]:
     missing = [len(earlier) for earlier in before]
     ready = [(age[k], k) for k, count in enumerate(missing) if not count]
     heapify(ready)
-    order: list[int] = []
+    order = []
     while ready:
         _, k = heappop(ready)
         order.append(k)

@@ -48,7 +48,7 @@ def _recorded(book: Book, graph: Graph, inputs: dict[int, Operand], total: Scala
     """The operations of an expression recorded in a book; its value there."""
     if not isinstance(total, Expr):
         return float(total)
-    at: dict[int, Operand] = dict(inputs)
+    at = dict(inputs)
     for node in graph.needed([total]):
         kind, operands = graph.kinds[node], [at[operand] for operand in graph.operands(node)]
         if kind == CONSTANT:

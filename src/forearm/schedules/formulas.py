@@ -45,9 +45,7 @@ def vector(values: Values, name: str, i: int) -> Three:
 def start(chain: SubtaskChain) -> dict[Key, Scalar]:
     """Initial values: the base at rest, accelerated against gravity, and no load on the last link."""
     names = ["w", "alpha", "k", "f", "n"]
-    made: dict[Key, Scalar] = {
-        (f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)
-    }
+    made = {(f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)}
     made |= {(f"lambda.{r}{c}", 0): 0.0 for r in AXES for c in AXES}
     return made | {(f"a.{axis}", 0): -g for axis, g in zip(AXES, chain.g.tolist(), strict=True)}
 

@@ -20,7 +20,7 @@ def further_subtasks(chain: SubtaskChain, i: int) -> list[Subtask]:
     """The subtasks of link i beyond the 43, numbered 44 to 60; none where its twist and the next link's are
     right angles and its tensor is diagonal.
     """
-    made: list[Subtask] = []
+    made = []
     if not chain.links[i - 1].is_square:
         made += TWISTED_FORWARD
     if i < len(chain) and not chain.links[i].is_square:

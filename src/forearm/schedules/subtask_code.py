@@ -43,8 +43,8 @@ def subtask_division(work: SubtaskProgram) -> Division:
     graph, left = Graph(), work.remaining
     n = len(left.chain)
     q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(n)] for name in STATE)
-    values: dict[int, Scalar] = dict(enumerate(given_values(left.chain, joints_at(left.chain, q, qd, qdd))))
-    nodes: dict[int, tuple[int, ...]] = {}
+    values = dict(enumerate(given_values(left.chain, joints_at(left.chain, q, qd, qdd))))
+    nodes = {}
     for task, operations in enumerate(work.operations):
         graph.section = work.graph.tasks[task].group
         before = len(graph)

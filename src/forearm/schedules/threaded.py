@@ -52,7 +52,7 @@ class Threaded:
         lanes = len(self.lanes)
         shared, numbers = _aligned(self.threads.size + APART), _aligned((LINE // 8) * (lanes + 1))
         status = [1] * lanes
-        causes: list[BaseException] = []
+        causes = []
 
         def work(k: int) -> None:
             try:

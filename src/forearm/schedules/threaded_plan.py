@@ -91,7 +91,7 @@ def _waits(
 ) -> dict[int, list[tuple[int, int]]]:
     """For each task of a thread the waits that no earlier task of it covers."""
     reached: dict[int, int] = {}
-    made: dict[int, list[tuple[int, int]]] = {}
+    made = {}
     for k in lane:
         needs: dict[int, int] = {}
         for e in division.graph.before[k]:
@@ -135,7 +135,7 @@ def _slots(steps: list[tuple[ThreadStep, ...]]) -> tuple[dict[int, int], int]:
     each thread's apart.
     """
     wanted = {place for lane in steps for step in lane for place in step.loads}
-    slots: dict[int, int] = {}
+    slots = {}
     size = 0
     for lane in steps:
         size = -(-size // APART) * APART

@@ -50,11 +50,11 @@ def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) ->
 
 def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> list[Scalar]:
     """Directional derivatives of all results for given rates of the inputs: forward mode, one sweep."""
-    rate: dict[int, Scalar] = {x.node: -d if x.negative else d for x, d in direction.items()}
+    rate = {x.node: -d if x.negative else d for x, d in direction.items()}
     for place in graph.needed(list(results)):
         if graph.kinds[place] < MUL or place in rate:
             continue
-        total: Scalar = 0.0
+        total = 0.0
         if graph.kinds[place] == CALL:
             rate[place] = _pushed(graph, place, rate)
             continue
@@ -117,7 +117,7 @@ def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[
     region, operands = graph.calls[place]
     body, inputs, values, count = _opened(region)
     symbols = [body.input(f"weight[{k}]") for k in range(len(values))]
-    weighted: Scalar = 0.0
+    weighted = 0.0
     for symbol, value in zip(symbols, values, strict=True):
         weighted = weighted + symbol * value
     results = gradient(body, weighted, inputs[count:])

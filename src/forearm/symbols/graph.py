@@ -334,7 +334,7 @@ class Expr:
     def __pow__(self, exponent: int) -> Any:
         if not isinstance(exponent, int) or exponent < 1:
             return NotImplemented
-        power: Any = self
+        power = self
         for _ in range(exponent - 1):
             power = power * self
         return power

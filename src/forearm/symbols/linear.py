@@ -18,7 +18,7 @@ def solve_general(A: Array, b: Array) -> Array:
     """
     n = len(b)
     U, x = np.array(A, dtype=A.dtype), np.array(b, dtype=A.dtype)
-    r: list[Any] = [None] * n  # 1 / the diagonal
+    r = [None] * n  # 1 / the diagonal
     for k in range(n):
         r[k] = 1.0 / U[k, k]
         for i in range(k + 1, n):
@@ -49,7 +49,7 @@ def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[A
     n = len(M)
     V = np.array(M, dtype=M.dtype)  # becomes L D
     L = np.array(M, dtype=M.dtype)
-    r: list[Any] = [None] * n
+    r = [None] * n
     for j in range(n):
         for i in range(j, n):
             for k in range(j):

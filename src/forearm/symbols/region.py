@@ -52,7 +52,7 @@ class Region:
         """The same with called functions inlined."""
         body = Graph()
         inputs = [body.input(self.graph.leaves[x.node]) for x in self.inputs]
-        values: dict[int, Scalar] = {x.node: e for x, e in zip(self.inputs, inputs, strict=True)}
+        values = {x.node: e for x, e in zip(self.inputs, inputs, strict=True)}
         made = transplanted(self.graph, self.wanted, values, body, written_out=True)
         count = len(self.results)
         condition = (made[count], made[count + 1]) if self.condition else None
@@ -215,7 +215,7 @@ def extracted(
     used = [place for place in sorted(still) if place not in moving and place not in graph.values]
     body = Graph()
     inputs = [body.input(f"x[{k}]") for k in range(len(symbols) + len(used))]
-    values: dict[int, Scalar] = dict(zip([*(x.node for x in symbols), *used], inputs, strict=True))
+    values = dict(zip([*(x.node for x in symbols), *used], inputs, strict=True))
     made = transplanted(graph, list(results), values, body)
     region = Region(body, tuple(inputs), tuple(made), title=title)
     return region, [Expr(graph, place, False) for place in used]

@@ -63,7 +63,7 @@ def quartic_roots(coefficients: NDArray[Any]) -> NDArray[np.complex128]:
     companion = np.zeros((*safe.shape[:-1], 4, 4), dtype=complex)
     companion[..., [1, 2, 3], [0, 1, 2]] = 1.0
     companion[..., :, 3] = -safe[..., :4] / safe[..., 4:]
-    roots: NDArray[np.complex128] = np.asarray(np.linalg.eigvals(companion), dtype=np.complex128)
+    roots = np.asarray(np.linalg.eigvals(companion), dtype=np.complex128)
     return np.where(finite[..., None], roots, np.nan)
 
 

@@ -78,7 +78,7 @@ def branches_of(geometry: Geometry, T: Floats) -> Floats:
     """Every branch for poses (B, 4, 4) as an array (B, branches, n), existing or not."""
     entries = np.moveaxis(T, 0, -1)
     with np.errstate(all="ignore"):  # nonexistent branches may divide by 0
-        found: list[Branch] = solve(geometry, entries, third_for(geometry))
+        found = solve(geometry, entries, third_for(geometry))
     made = np.empty((len(T), len(found), geometry.n))
     for k, branch in enumerate(found):
         for j, x in enumerate(branch):

@@ -122,7 +122,7 @@ def meeting_point(w: Floats, p: Floats) -> tuple[Floats, float]:
     b = total(matmul(A, q) for A, q in zip(across, p, strict=True))
     # Cramer's rule, the rows being those of a symmetric matrix
     by = (np.cross(y, z), np.cross(z, x), np.cross(x, y))
-    point: Floats = total(b[k] * by[k] for k in range(3)) / dot(x, by[0])
+    point = total(b[k] * by[k] for k in range(3)) / dot(x, by[0])
     return point, max(norm(matmul(A, point - q)) for A, q in zip(across, p, strict=True))
 
 

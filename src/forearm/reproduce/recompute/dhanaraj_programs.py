@@ -184,7 +184,7 @@ def _listed(name: str, listing: str, **other_values: float) -> Figures:
         names |= {f"m{i}": link.mass, f"a{i}": row.a, f"d{i}": row.d}
         names |= {f"{axis}{i}": x for axis, x in zip("xyz", link.com.tolist(), strict=True)}
     names |= other_values
-    figures: Figures = {}
+    figures = {}
     for line in filter(None, listing.splitlines()):
         label, _, sign = line.partition(": ")
         subroutine, formula = label.split(", ")
@@ -268,7 +268,7 @@ def _dh_table(arm: Arm) -> Figures:
 
 
 def _mass_table(i: int, mass: float, com: Floats, moments: Floats) -> Figures:
-    figures: Figures = {f"mass, link {i}": mass}
+    figures = {f"mass, link {i}": mass}
     figures |= {f"{axis}, link {i}": x for axis, x in zip("xyz", com, strict=True)}
     return figures | {f"I{axis}{axis}, link {i}": x for axis, x in zip("xyz", moments, strict=True)}
 

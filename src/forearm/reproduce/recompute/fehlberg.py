@@ -70,7 +70,7 @@ def restarted(rate: Rate, t: Floats, y: Floats, tolerance: float, control: StepC
     states = [y]
     for start, end in pairwise(t.tolist()):
         now, h = start, end - start
-        first: Floats | None = None
+        first = None
         while now < end:
             landing = h >= end - now
             tried = end - now if landing else h

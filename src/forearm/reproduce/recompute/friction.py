@@ -92,7 +92,7 @@ def _one_case(coefficients: Sequence[float]) -> Counts:
     graph = Recorder()
     load = graph.input("load")
     ratio = load * 0.01
-    eta: Any = reduce(lambda value, c: value * ratio + c, coefficients)
+    eta = reduce(lambda value, c: value * ratio + c, coefficients)
     return graph.counts(load / eta + 6.3)
 
 

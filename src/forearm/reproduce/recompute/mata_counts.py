@@ -82,7 +82,7 @@ def sums() -> Figures:
     """Mata 4.1, 4.2, Table 3: coefficients of his formulas summed from his own counts per step,
     and of the total summed from its parts.
     """
-    figures: Figures = {}
+    figures = {}
     for k, word in enumerate(WORDS):
         figures[f"Table 1, n, {word}"] = sum(step["printed"][k] for step in printed()["step"])
         by = (fit(lambda n: mata_steps(n).mul), fit(lambda n: mata_steps(n).add))[k]

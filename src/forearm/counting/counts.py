@@ -26,7 +26,7 @@ from forearm.symbols import Graph, refined
 from forearm.symbols.counts import Counts
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
-from forearm.values import check_choice
+from forearm.values import check_choice, frozen
 
 METHODS: dict[str, tuple[str, ...]] = {
     "inverse": tuple(INVERSE),
@@ -70,7 +70,7 @@ CUSTOMISED = Convention(customised=True)
 RENAMED = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
-@dataclass(eq=False)
+@frozen
 class CountedRun:
     """A formulation that was run on recording scalars: its results and the recorded operations."""
 
@@ -204,7 +204,7 @@ def full_cross(graph: Recorder, a: Any, b: Any) -> Any:
     return cross(entries(a), entries(b))
 
 
-@dataclass(eq=False)
+@frozen
 class CountedModel:
     """A model over recording scalars at a generic state, and the methods on it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -23,9 +23,10 @@ from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, s
 from forearm.reduction.recursion import inverse
 from forearm.reduction.search import best_plan
 from forearm.symbols import Counts, Graph, refined
+from forearm.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class ReductionStep:
     """One reduction step and the operations left after it."""
 

@@ -9,14 +9,12 @@ The velocities of (3) count though no torque needs them, and (10) does not count
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.counting.counts import GENERAL, Convention, CountedRun, conventional
 from forearm.counting.mata import CountedChain
 from forearm.counting.models import chain
-from forearm.model import Array, Note, Scalar, cross, silent, steps
+from forearm.model import Array, Note, cross, silent, steps
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
 

@@ -20,6 +20,7 @@ from forearm.model import Array, JointTransform, Model, RigidBody, cross, steps,
 from forearm.spatial import pseudo_from_inertia
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
+from forearm.values import frozen
 
 Z = np.array([0.0, 0.0, 1.0])
 UPPER = np.triu_indices(3)
@@ -60,7 +61,7 @@ class Accounting:
 HIS = Accounting()
 
 
-@dataclass(eq=False)
+@frozen
 class CountedChain:
     """A generic chain at a state, gravity along z0, over recording scalars or floats."""
 

@@ -16,6 +16,7 @@ from forearm.counting.models import GenericChain
 from forearm.dynamics.lagrange import ChainMatrices, matrices_of
 from forearm.dynamics.reference import INVERSE
 from forearm.symbols.counts import Counts
+from forearm.values import frozen
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class Number:
         return Number(-self.value, self.node)
 
 
-@dataclass(eq=False)
+@frozen
 class MatrixRun:
     """A formulation that was run on counting matrices."""
 

@@ -13,9 +13,8 @@ from typing import Protocol
 from forearm.dynamics.step_control import FIRST_ERROR, GROW, MEMORY, next_factor, step_size
 from forearm.model import Scalar
 from forearm.symbols import iterate
-from forearm.symbols.scalars import choose, maximum
-
-Values = list[Scalar]
+from forearm.symbols.scalars import Values, choose, maximum
+from forearm.values import frozen
 
 LARGEST = 1e300  # values beyond it are about to overflow
 
@@ -70,7 +69,7 @@ class SecondOrderSystem(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class AdaptiveState:
     """An integration between two steps: `h` is the next step size to try, `qdd` the current accelerations,
     `error_before` the error of the last step, `is_retry` 1 if this step was rejected before.
@@ -85,7 +84,7 @@ class AdaptiveState:
     is_retry: Scalar
 
 
-@dataclass(frozen=True)
+@frozen
 class StepBounds:
     """The limits on a step: it ends at `end` at the latest, is no shorter than `shortest`, and its error in
     each of q and then qd is within atol + rtol |x|. Events are checked if `is_watched` is above 0.
@@ -98,7 +97,7 @@ class StepBounds:
     is_watched: Scalar
 
 
-@dataclass(frozen=True)
+@frozen
 class Attempt:
     """The outcome of a step of length `width`: the state after it, or before it if it was not taken; its
     dense output, for each power of theta q and then qd; whether it was refused only because of an event

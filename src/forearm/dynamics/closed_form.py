@@ -4,8 +4,6 @@ and E.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,10 +12,10 @@ from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_produ
 from forearm.kinematics.arguments import as_coordinates, one_state
 from forearm.model import model_of
 from forearm.spatial import Floats
-from forearm.values import as_shape
+from forearm.values import as_shape, frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ClosedForm:
     """The coefficients of the rigid arm at one configuration: tau = D qdd + h qd qd + c.
 

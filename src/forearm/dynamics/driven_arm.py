@@ -4,7 +4,6 @@ functions; and the named inputs and outputs of such steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from forearm.drives.coordinates import Coordinates
@@ -12,6 +11,7 @@ from forearm.dynamics.fixed_step import Plant, StepState, Values, demands
 from forearm.model import Scalar
 from forearm.symbols import when
 from forearm.symbols.scalars import choose, minimum
+from forearm.values import frozen
 
 # What a step updates, its limits, the drive of the arm, and its outputs, in this order.
 STATE = ("t", "h", "q", "qd", "qdd", "error_before", "is_retry")
@@ -43,7 +43,7 @@ class AccuratePlant(Plant, Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class DrivenArm:
     """An arm whose joints keep moving or sticking, under inputs u + (t - start) slope. The event functions
     are the limits `low` and `high` of its joints; for coordinates with dry friction the velocities of moving

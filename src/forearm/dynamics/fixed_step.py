@@ -9,20 +9,21 @@ the order of the method.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from forearm.drives.bristles import relaxed
 from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.model import Scalar
 from forearm.symbols import iterate, when
+from forearm.symbols.scalars import Values as Values
 from forearm.symbols.scalars import choose, sign
+from forearm.values import frozen
 
-Values = list[Scalar]
 FINE = 0.3  # a h: states that relax more slowly use the method's own stages
 
 
-@dataclass(frozen=True)
+@frozen
 class StepState:
     """A simulation between two steps, with m coordinates per list: `friction_sign` is the direction in which
     friction acts, `is_free` 0 for a coordinate that sticks and 1 otherwise.

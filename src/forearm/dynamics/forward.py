@@ -17,7 +17,6 @@ from forearm.model import (
     Base,
     JointTransform,
     Model,
-    Scalar,
     Vector,
     Wrench,
     children,
@@ -25,6 +24,7 @@ from forearm.model import (
     steps,
     tilde,
 )
+from forearm.symbols.scalars import Values
 
 CONVERGED = 1e-14  # of the right-hand side's norm: tolerance of the residual
 
@@ -93,7 +93,7 @@ def articulated_body(
     rotor: Vector,
     base: Base = AT_REST,
     hand: Wrench | None = None,
-) -> list[Scalar]:
+) -> Values:
     """Accelerations by articulated-body inertias, linear in n. Mata 5.1, after Featherstone.
 
     Spatial quantities are (angular, linear) at each link's joint origin, in the link's axes; an inertia is
@@ -158,7 +158,7 @@ def _articulated(
     drift: list[Array],
     tau: Vector,
     rotor: Vector,
-) -> tuple[list[Array], list[Scalar], list[Scalar]]:
+) -> tuple[list[Array], Values, Values]:
     """Inward pass: the force U for a unit acceleration of each joint, its component d along the axis, and the
     residual joint torque u.
     """

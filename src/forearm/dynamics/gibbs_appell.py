@@ -5,7 +5,6 @@ Trees and prismatic joints extend the recursions here: Mata 4 covers chains of r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,9 +27,11 @@ from forearm.model import (
     tilde,
 )
 from forearm.spatial import pseudo_from_inertia
+from forearm.symbols.scalars import Values
+from forearm.values import frozen
 
 
-@dataclass(eq=False)
+@frozen
 class LinkMotion:
     """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of the centre of mass
     rdd.
@@ -111,7 +112,7 @@ def gibbs_appell(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """The linear recursion: phi and chi inwards, tau_j = z_j . chi_j. Mata (14)-(16), 4.1."""
     at, cross = steps(model, q), model.cross
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, note))
@@ -149,7 +150,7 @@ def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base 
     return G
 
 
-@dataclass(eq=False)
+@frozen
 class Partials:
     """dwd_i/dqdd_j, dsdd_i/dqdd_j and drdd_i/dqdd_j in axes of link i, for j on the path to i. Mata (7)."""
 
@@ -179,7 +180,7 @@ def partials(model: Model, at: list[JointTransform]) -> Partials:
     return Partials(wds, origins, rdds)
 
 
-def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> list[Scalar]:
+def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> Values:
     """The O(n^2) sum: tau_j = sum of drdd_i/dqdd_j . f_i + dwd_i/dqdd_j . t_i. Mata (8), (13)."""
     at = steps(model, q)
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, silent))

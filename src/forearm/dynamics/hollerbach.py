@@ -16,7 +16,6 @@ from forearm.model import (
     JointTransform,
     Model,
     Note,
-    Scalar,
     Vector,
     Wrench,
     children,
@@ -25,6 +24,7 @@ from forearm.model import (
     steps,
     tilde,
 )
+from forearm.symbols.scalars import Values
 
 
 def hollerbach_4x4(
@@ -36,7 +36,7 @@ def hollerbach_4x4(
     hand: Wrench | None = None,
     note: Note = silent,
     matrices: Callable[..., ChainMatrices] = matrices_of,
-) -> list[Scalar]:
+) -> Values:
     """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i. Dhanaraj A.2 (with
     Tdd, m r). `matrices` computes its inputs.
     """
@@ -58,7 +58,7 @@ def hollerbach_4x4(
     D, c = [given.J[i] @ Tdd[i].T for i in range(count)], list(given.mr)
     if hand is not None and model.hand >= 0:
         D[model.hand] = D[model.hand] - wrench_matrix(model, T[model.hand][:3, :3], hand)
-    tau: list[Scalar] = [None] * count
+    tau: Values = [None] * count
     on = children(model)
     for i in reversed(range(count)):
         for k in on[i]:
@@ -91,7 +91,7 @@ def hollerbach_3x3(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """R, Rd, Rdd and the origins' accelerations outwards; D, e and c inwards. Dhanaraj A.3.
 
     D_i = integral over everything behind joint i of y xdd^T dm, with y in the joint's moving frame; e_i is
@@ -100,7 +100,7 @@ def hollerbach_3x3(
     at = steps(model, q)
     R, Rdd, pdd, dR, axis = _outward_3x3(model, at, q, qd, qdd, base, note)
     count = len(model.bodies)
-    tau: list[Scalar] = [None] * count
+    tau: Values = [None] * count
     on = children(model)
     D: list[Any] = [None] * count
     e: list[Any] = [None] * count

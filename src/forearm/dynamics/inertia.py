@@ -4,8 +4,6 @@ Swartz p. 10-12, Walker-Orin 1, 2 and 3.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.dynamics.energy import without_gravity

@@ -6,11 +6,10 @@ that maps joint rates to twists. The recursion multiplies by T^T without forming
 
 from __future__ import annotations
 
-from typing import Any
-
 from forearm.dynamics.gibbs_appell import partials
 from forearm.dynamics.symmetric import zeros
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, children, silent, steps
+from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, children, silent, steps
+from forearm.symbols.scalars import Values
 
 
 def kane(
@@ -21,7 +20,7 @@ def kane(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """Joint torques and forces: inertia wrenches projected on the joints' partial twists, inwards."""
     at, cross = steps(model, q), model.cross
     count = len(model.bodies)

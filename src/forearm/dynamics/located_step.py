@@ -9,13 +9,14 @@ events, the rest is taken without locating them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.dynamics.fixed_step import Plant, StepState, Values, begun, demands, flags_of, stages, with_flags
 from forearm.model import Scalar
 from forearm.symbols import iterate, when
 from forearm.symbols.scalars import choose, maximum, minimum, sign
+from forearm.values import frozen
 
 EXTRA = 6  # parts of a step, in addition to two per event function
 FAR = 1e30  # the value of inactive event functions
@@ -26,7 +27,7 @@ CLOSE, CLOSE_SINGLE = 1e-13, 1e-6
 TRIES = 40
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SwitchWatch:
     """The event functions: of coordinates with dry friction, each moving or sticking, and of gaps. Their
     values, in this order, are above 0 until the event: velocities in their direction, the torque missing to
@@ -119,7 +120,7 @@ def step(
     return _unpacked(watch, state, made)[0]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Part:
     """The rest of a step, of length `h`, under inputs that change by `change` until its end."""
 
@@ -244,7 +245,7 @@ class _Part:
         return when(_sum(starts), looked, given, otherwise, title="directions")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Curve:
     """The motion within a step: the quintic through positions, velocities and accelerations at both ends, and
     the cubic through relaxing states.

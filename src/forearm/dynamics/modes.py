@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -24,12 +22,13 @@ from forearm.kinematics.arguments import one_state
 from forearm.model import model_of
 from forearm.spatial import Flags, Floats
 from forearm.tables import Report, number
+from forearm.values import frozen
 
 ROUNDING = 1e-13  # of the largest eigenvalue: less than this is 0
 SAME = 1e-6  # of a unit motion: a smaller remainder is already spanned by the others
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ModeSet:
     """Modes in order of increasing frequency, one row each.
 
@@ -61,7 +60,7 @@ class ModeSet:
         return Report(["mode", "what", "Hz", "damping ratio", *shown], rows, title)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Modes:
     """Modes of an arm with elastic joints at a configuration.
 

@@ -17,13 +17,13 @@ from forearm.model import (
     JointTransform,
     Model,
     Note,
-    Scalar,
     Vector,
     Wrench,
     children,
     silent,
     steps,
 )
+from forearm.symbols.scalars import Values
 
 
 def newton_euler(
@@ -34,7 +34,7 @@ def newton_euler(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """Joint torques and forces, one per body: outwards velocities and accelerations,
     inwards forces and moments.
     """
@@ -87,7 +87,7 @@ def linear_velocities(model: Model, q: Vector, qd: Vector, w: Sequence[Array], b
 
 def inward(
     model: Model, at: list[JointTransform], F: list[Array], N: list[Array], hand: Wrench | None, note: Note
-) -> list[Scalar]:
+) -> Values:
     """Local forces and moments from the tip to the base, and what of them lies along the
     joints. Swartz (8)-(10).
     """

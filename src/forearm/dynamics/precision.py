@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from forearm.kinematics.arguments import as_coordinates
 from forearm.model import Model, model_of, refuse_tree
 from forearm.spatial import Floats
 from forearm.symbols.linear import solve_symmetric
+from forearm.values import frozen
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")
 
@@ -75,7 +75,7 @@ class Single:
         return Single(math.sin(float(self.value)))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PrecisionStudy:
     """Accelerations in double and in single precision.
 

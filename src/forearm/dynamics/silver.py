@@ -11,20 +11,9 @@ from forearm.dynamics.hollerbach import wrench_matrix
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
 from forearm.kinematics.angles import axis_of, cross_matrix
 from forearm.kinematics.matrices import base_rates, joint_matrices
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Vector,
-    Wrench,
-    refuse_tree,
-    silent,
-    steps,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, refuse_tree, silent, steps
 from forearm.spatial import Floats
+from forearm.symbols.scalars import Values
 from forearm.values import frozen_array
 
 
@@ -36,7 +25,7 @@ def lagrange_silver(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """tau_j = sum over i of m_i vd_i . dv_i/dqd_j + [I_i wd_i + w_i x I_i w_i] . dw_i/dqd_j, in
     base axes. Silver 3.11.
 
@@ -93,7 +82,7 @@ def lagrange_silver(
 
 def lagrange_silver_w(
     model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None
-) -> list[Scalar]:
+) -> Values:
     """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i J_j Wdd_j^T).
     Silver 1.2.
 

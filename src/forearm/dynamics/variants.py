@@ -5,7 +5,6 @@ other representation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from forearm.errors import InputError
 from forearm.kinematics.arguments import one_state
 from forearm.model import Model, model_of
 from forearm.spatial import Floats
-from forearm.values import chosen
+from forearm.values import chosen, frozen
 
 VARIANTS: dict[str, Callable[..., Any]] = {
     "gibbs-appell-sum": gibbs_appell_sum,  # Mata (13), order n^2
@@ -28,7 +27,7 @@ VARIANTS: dict[str, Callable[..., Any]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Gibbs:
     """Gibbs' function of the rigid arm at a state.
 

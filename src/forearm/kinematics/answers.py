@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.spatial import Flags, Floats
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Nearest:
     """The configuration nearest to a pose, minimising distance^2 + angle^2; with three joints the distance
     only.
@@ -29,7 +30,7 @@ class Nearest:
     angle: float
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class IKResult:
     """All inverse kinematics branches of one pose, possibly none.
 
@@ -55,7 +56,7 @@ class IKResult:
     certain: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class IKBatch:
     """All inverse kinematics branches of many poses.
 
@@ -89,7 +90,7 @@ class PathEvent:
     message: str
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FollowedPath:
     """Configurations along a path of poses.
 

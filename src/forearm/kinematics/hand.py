@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,10 +13,10 @@ from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.orientation import orientation_of, orientation_rates, rotation_from
 from forearm.kinematics.poses import forward
 from forearm.spatial import Floats
-from forearm.values import as_floats, as_shape, frozen_array
+from forearm.values import as_floats, as_shape, frozen, frozen_array
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class HandMotion:
     """The motion of the hand, or of a given point, in base axes; (B, ...) for B states.
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from forearm.symbols import iterate
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
+from forearm.values import frozen
 
 Array = np.ndarray[Any, Any]
 Values = Sequence[Scalar]
@@ -43,7 +43,7 @@ STEPS = 400  # of a run without bounds: rarely reached except near singularities
 HUGE = 1e300  # larger than any squared error
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Bounds:
     """Joint bounds, infinite if open, and which joints are periodic in whole turns."""
 
@@ -52,7 +52,7 @@ class Bounds:
     periodic: Sequence[bool]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PoseTask:
     """A target pose of the hand: the first three rows of `target`, or its position only without `attitude`.
 
@@ -89,7 +89,7 @@ class PoseTask:
         return [choose(way, 0.0, _less(low, x), _less(x, high)) for x, way, low, high in joints]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class NewtonState:
     """State of a run between two steps: the best configuration `q` so far and its squared errors, the step
     from there, the fraction of it to try next, the damping fraction, and counts of slow and of all steps.

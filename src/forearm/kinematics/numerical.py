@@ -15,7 +15,7 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates, as_poses
 from forearm.spatial import Flags, Floats
-from forearm.values import check_kind, check_number, check_whole
+from forearm.values import check_kind, check_number, check_whole, frozen
 
 MOST_STARTS, MOST_STEPS = 1000, 10_000
 FINEST = 1e-12  # m and rad: below this is rounding
@@ -23,7 +23,7 @@ FINEST = 1e-12  # m and rad: below this is rounding
 CLOSER = 0.99
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class NumericSolution:
     """Result for one pose; (B, ...) for B poses.
 

@@ -6,7 +6,6 @@ R = R_base_hand: its columns are the hand's axes in the base frame. Angular velo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,13 +13,13 @@ from numpy.typing import ArrayLike
 from forearm.errors import InputError
 from forearm.kinematics import angles as formula
 from forearm.spatial import Floats
-from forearm.values import as_floats, as_shape, chosen
+from forearm.values import as_floats, as_shape, chosen, frozen
 
 ORTHONORMAL = 1e-9  # tolerance of R R^T from 1
 UNIT = 1e-3  # tolerance of a quaternion's length from 1: passes values rounded to four digits
 
 
-@dataclass(frozen=True)
+@frozen
 class Form:
     """One form: shape and names of its values, which are angles, and the conversions between it, R and w."""
 

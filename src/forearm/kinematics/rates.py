@@ -4,8 +4,6 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,13 +15,13 @@ from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
 from forearm.kinematics.poses import forward
 from forearm.spatial import Flags, Floats
-from forearm.values import as_floats, as_shape, check_number
+from forearm.values import as_floats, as_shape, check_number, frozen
 
 NEAR = 1e-3  # ratio of smallest to largest singular value below which damping begins
 MET = 1e-9  # relative error of the hand's rates that counts as met
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointRates:
     """Joint rates or accelerations for given hand rates, and their accuracy; (B, ...) for B states.
 
@@ -110,7 +108,7 @@ def joint_accelerations(
     return _solved(jacobian(arm, coordinates)[..., :rows, :], wanted - turning[..., :rows], near)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FiniteSteps:
     """Joint rates by finite time steps, compared with Whitney's.
 

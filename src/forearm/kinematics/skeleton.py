@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,9 +10,10 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
 from forearm.kinematics.poses import body_poses
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Skeleton:
     """Line segments (2, 3) along the links, joints with point and axis, and the hand; base frame, m."""
 

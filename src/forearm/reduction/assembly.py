@@ -8,8 +8,6 @@ x''). Motion before the joint is not included, and a body in its own axes has no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from forearm.model import Array, Scalar, cross
@@ -17,6 +15,7 @@ from forearm.reduction.chain import NO_TURN, Pair, Segment, SegmentRotation, abo
 from forearm.reduction.composite import Six, shifted
 from forearm.reduction.composite import turned as turned_six
 from forearm.symbols.scalars import is_zero
+from forearm.values import frozen
 
 NONE = np.zeros(3, dtype=object)
 UNTWISTED = Segment(-1, True, NO_TURN, NO_TURN, NONE, NONE, 0.0, 0.0, NONE, np.zeros((3, 3)))
@@ -27,7 +26,7 @@ def vector(x: Scalar, y: Scalar, z: Scalar = 0.0) -> Array:
     return np.array([x, y, z], dtype=object)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Assembly:
     """The sums above; J by the entries of SYMMETRIC. `levels`: Jxx + Jyy and Kxx + Kyy, invariant under a
     rotation about z, if known already.
@@ -95,7 +94,7 @@ def carrying(before: Assembly, s: Segment, seen: Assembly, l: Array) -> Assembly
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointColumns:
     """The force and moment that a joint's motion requires from its carrier, at the joint's origin.
 

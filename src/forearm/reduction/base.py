@@ -12,7 +12,6 @@ the rank.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -27,7 +26,7 @@ from forearm.portable import dot, matmul, norm, product
 from forearm.reduction.frames import PARALLEL, at_zero
 from forearm.reduction.sampled import dependence, sampled_regressor
 from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose, rotation_from_z
-from forearm.values import as_floats
+from forearm.values import as_floats, frozen
 
 # Which parameter is set to 0 where several could be: mass, first moments, inertia; of these mz and Iyy, as in
 # Gautier and Khalil.
@@ -40,7 +39,7 @@ MOST_CHECKED = 24  # bodies up to which the rank is computed
 SHOWN = 1e-12  # relative: a coefficient below is omitted from labels
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class BaseParameters:
     """Base parameters of an arm:
     `values` = `matrix` @ `standard`, and torques = regressor columns `columns` @ `values`.

@@ -6,8 +6,6 @@ J, the force z x h = (-hy, hx, 0) and the moment (-Jxz, -Jyz, Jxx + Jyy); of a p
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
@@ -15,9 +13,9 @@ from forearm.portable import dot
 from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, SegmentRotation, levers, turns
 from forearm.reduction.recursion import inverse
 from forearm.symbols.linear import solve_symmetric
-from forearm.symbols.scalars import is_zero
+from forearm.symbols.scalars import Values, is_zero
 
-Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC
+Six = Values  # a symmetric matrix by the entries of SYMMETRIC
 
 
 def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
@@ -59,7 +57,7 @@ def composites(
     chain: Chain,
     at: list[SegmentRotation],
     l: list[Array],  # noqa: E741
-) -> tuple[list[Scalar], list[Array], list[Six]]:
+) -> tuple[Values, list[Array], list[Six]]:
     """Moments of each segment with everything behind it, about its origin, in its axes."""
     m = [s.m for s in chain.segments]
     h = [np.array(s.h, dtype=object) for s in chain.segments]
@@ -121,9 +119,7 @@ def _in_plane(turn: Pair, ii: Scalar, ij: Scalar, jj: Scalar) -> tuple[Scalar, S
     return ii - s * u, c * u - ij, jj + s * u
 
 
-def forward(
-    chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent
-) -> list[Scalar]:
+def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent) -> Values:
     """Joint accelerations: M qdd = tau - bias, by L D L^T from the last joint to the first.
 
     q and qd are one per segment, tau and the rotors' inertia one per joint coordinate.

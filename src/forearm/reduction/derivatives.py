@@ -43,6 +43,7 @@ from forearm.reduction.chain import (
 from forearm.reduction.composite import Six
 from forearm.reduction.composite import turned as turned_six
 from forearm.reduction.recursion import REST, Spin, Through, turned
+from forearm.values import frozen
 
 Matrices = tuple[Array, Array, Array]
 
@@ -60,7 +61,7 @@ class DerivativeChoices:
     late: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class AlignedJoint:
     """A segment with its vectors in the common axes of a run of parallel joints: those of its last body.
 

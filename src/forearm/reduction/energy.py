@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.model import Note, Scalar, Vector, cross, silent

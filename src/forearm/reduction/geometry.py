@@ -8,7 +8,6 @@ along z, a along x, a twist alpha about x. The link's frame is after d (modified
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 

@@ -9,7 +9,6 @@ vectors rotated once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,11 @@ import numpy as np
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
 from forearm.portable import dot
 from forearm.reduction.chain import Chain, Segment, SegmentRotation, cos_sin_of, is_pair, levers, turns
-from forearm.symbols.scalars import is_zero, same
+from forearm.symbols.scalars import Values, is_zero, same
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Spin:
     """A body's angular velocity and acceleration, Omega,
     and the products (wy wz, wz wx, wx wy) and squares of w.
@@ -36,7 +36,7 @@ class Spin:
 REST = Spin(np.zeros(3), np.zeros(3), np.zeros((3, 3)), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SegmentMotion:
     """Rotations, spins and accelerations of a chain's segments: everything independent of the moments.
 
@@ -73,7 +73,7 @@ def motion_of(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> SegmentMotion
 
 def inverse(
     chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent, known: SegmentMotion | None = None
-) -> list[Scalar]:
+) -> Values:
     """Joint torques and forces, one per segment: motions and required forces outwards, sums inwards. Motions
     that are given are not computed again.
     """
@@ -114,7 +114,7 @@ def needed(s: Segment, spin: Spin, a: Array) -> tuple[Array, Array]:
     return s.m * a + spin.Omega @ s.h, moment(s, spin) + cross(s.h, a)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Through:
     """A run of parallel axes up to one of them, as one joint on the body `root` that carries the run."""
 
@@ -224,7 +224,7 @@ def _inwards(
     F: list[Array],
     N: list[Array],
     note: Note,
-) -> list[Scalar]:
+) -> Values:
     """Forces and moments from the tips to the base,
     and their components along the joints. Swartz (8)-(10).
     """

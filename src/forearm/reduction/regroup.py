@@ -18,7 +18,7 @@ import numpy as np
 from forearm.errors import ModelError
 from forearm.model import Array, Scalar, Z
 from forearm.reduction.chain import NO_TURN, Chain, Segment, about_x, about_z
-from forearm.symbols.scalars import is_zero, same
+from forearm.symbols.scalars import Values, is_zero, same
 
 T = TypeVar("T")
 Choice = tuple[str, str, str]
@@ -133,7 +133,7 @@ def _entry(what: str) -> list[int]:
     return ["xyz".index(c) for c in what.removeprefix("before.")[1:]]
 
 
-def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
+def solve_three(A: list[Values], b: Values) -> list[Any]:
     """x with A x = b, three by three over any scalar, by elimination;
     ModelError if a pivot is 0 or too small.
     """

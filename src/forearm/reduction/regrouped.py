@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,9 +20,10 @@ from forearm.reduction.frames import chain_of
 from forearm.reduction.plan import ReductionPlan, planned
 from forearm.reduction.search import best_plan
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RegroupedArm:
     """An arm with regrouped inertial parameters and shifted origins:
     same torques and accelerations, no reactions.

@@ -5,7 +5,6 @@ with the same result on every machine.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from forearm.model import model_of
 from forearm.portable import cos_sin
 from forearm.spatial import Floats
 from forearm.symbols import Graph, evaluate
+from forearm.values import frozen
 
 RANGES = {"q": math.pi, "qd": 2.0, "qdd": 5.0}
 
 
-@dataclass(frozen=True)
+@frozen
 class _Turned:
     """A joint's coordinate given by its cosine and sine only."""
 

@@ -19,7 +19,7 @@ from forearm.progress import Progress
 from forearm.reading.textfile import read_toml
 from forearm.records import choice, number, record, text
 from forearm.reproduce.kinds import KINDS, Kind
-from forearm.reproduce.recompute import Figures, function
+from forearm.reproduce.recompute import function
 from forearm.values import MAX_TEXT, check_choice
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from graphlib import TopologicalSorter
 
@@ -26,13 +25,13 @@ from forearm.schedules.tasks import Task, TaskGraph
 from forearm.schedules.terms import Operand
 from forearm.spatial import Floats
 from forearm.symbols.graph import NOTHING
-from forearm.values import check_whole
+from forearm.values import check_whole, frozen
 
 MOST_LINKS = 200
 FORWARD_BEYOND = frozenset(task.number for task in TWISTED_FORWARD)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Layered:
     """A task graph with the layer of each task, from 1; `places` gives link and subtask number of each task.
 
@@ -58,7 +57,7 @@ class Layered:
         return max(map(len, self.rows), default=0)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SubtaskProgram:
     """The non-empty subtasks of an arm, the operations of each, and their task graph."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -20,12 +20,12 @@ from forearm.schedules.tasks import Task, TaskGraph
 from forearm.spatial import Floats
 from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
-from forearm.values import check_number, chosen
+from forearm.values import check_number, chosen, frozen
 
 MOST_OPERATIONS = 60_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Costs:
     """Cost of an operation by kind; `other` stands for sign and absolute value."""
 
@@ -52,7 +52,7 @@ class Costs:
         return float(getattr(self, COUNTED.get(graph.kinds[place], "other")))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Division:
     """A traced function divided into tasks: task k computes the graph nodes `places[k]`, operands first."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from forearm.drives.joint import Drive
@@ -21,9 +20,10 @@ from forearm.schedules.links import JointState, SubtaskChain, along
 from forearm.schedules.order import subtasks_of
 from forearm.schedules.subtasks import Place
 from forearm.schedules.terms import Book, Operand, Operation, operand_of
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Remaining:
     """The operations that remain of an arm's subtasks, in topological order, and the operands that are the
     torques.

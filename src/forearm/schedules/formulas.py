@@ -9,10 +9,10 @@ axes, and 2 qd (w.y, -w.x) with qdd is added to the linear acceleration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from forearm.model import Array, Scalar
 from forearm.schedules.links import JointState, SubtaskChain, SubtaskLink
+from forearm.values import frozen
 
 Key = tuple[str, int]  # a quantity and its link
 Values = Mapping[Key, Scalar]
@@ -21,7 +21,7 @@ Three = tuple[Scalar, Scalar, Scalar]
 AXES = ("x", "y", "z")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ChainState:
     """A chain and its joints at a state: the input of every subtask."""
 

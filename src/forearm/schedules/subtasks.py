@@ -6,8 +6,6 @@ T41 to T43 follow T33 to T40 (printed T40 to T40).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from forearm.schedules.formulas import (
     AXES,
     Compute,
@@ -28,6 +26,7 @@ from forearm.schedules.formulas import (
     summed,
     with_coriolis,
 )
+from forearm.values import frozen
 
 Place = tuple[int, int]  # a link, counted from 1, and the number of one of its subtasks
 After = tuple[tuple[int, int], ...]
@@ -37,7 +36,7 @@ FORWARD_STEPS = ("1", "2", "2A", "3", "4")
 FORWARD_LAYERS, BACKWARD_LAYERS = 6, 3
 
 
-@dataclass(frozen=True)
+@frozen
 class Subtask:
     """One row of Table 4.1: number, step of the algorithm, what it computes, and its predecessors.
 

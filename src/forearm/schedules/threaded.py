@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,7 +20,7 @@ from forearm.kernels.native import host, loaded, object_code
 from forearm.schedules.threaded_plan import APART, Threads
 from forearm.schedules.threaded_text import LINE, module_of
 from forearm.spatial import Floats
-from forearm.values import as_floats, check_whole
+from forearm.values import as_floats, check_whole, frozen
 
 MOST_THREADS = 64
 PATIENCE = 20_000_000  # polls of another thread's counter before a thread gives up: some ten seconds
@@ -29,7 +28,7 @@ PATIENCE = 20_000_000  # polls of another thread's counter before a thread gives
 Array = Floats
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Threaded:
     """A schedule as machine code: call it with the function's inputs, one state (n,) or many (B, n)."""
 

@@ -15,6 +15,7 @@ from forearm.schedules.automatic import Division
 from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.symbols.graph import MUL, expressions
+from forearm.values import frozen
 
 APART = 16  # scalars between the values of two threads: two cache lines
 
@@ -32,7 +33,7 @@ class ThreadStep:
     done: int | None = None  # tasks of this thread so far, if another thread waits for this number
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Threads:
     """The steps of each thread, the thread that writes each result, and the slots in shared memory of values
     that are passed between threads.

@@ -33,7 +33,7 @@ from forearm.symbols.graph import (
 )
 from forearm.symbols.linear import solve_general
 from forearm.symbols.region import Region
-from forearm.symbols.scalars import Scalar, choose, is_zero, look_up
+from forearm.symbols.scalars import Scalar, Values, choose, is_zero, look_up
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
@@ -48,7 +48,7 @@ def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) ->
     return np.array(columns, dtype=object).reshape(len(inputs), len(results)).T
 
 
-def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> list[Scalar]:
+def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> Values:
     """Directional derivatives of all results for given rates of the inputs: forward mode, one sweep."""
     rate = {x.node: -d if x.negative else d for x, d in direction.items()}
     for place in graph.needed(list(results)):
@@ -72,7 +72,7 @@ def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Sc
     return [_signed(rate.get(r.node, 0.0), r) if isinstance(r, Expr) else 0.0 for r in results]
 
 
-def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scalar]:
+def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> Values:
     """Derivatives of one result with respect to every input: reverse mode, one sweep."""
     if not isinstance(result, Expr):
         return [0.0] * len(inputs)
@@ -98,7 +98,7 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
     return [_signed(pull.get(x.node, 0.0), x) for x in inputs]
 
 
-def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> list[Scalar]:
+def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> Values:
     """Forward mode through a region, by a derivative region: of the state at its end if it iterates."""
     region, operands = graph.calls[place]
     body, inputs, values, count = _opened(region)
@@ -129,14 +129,14 @@ def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[
     return list(zip(operands[count:], called(made, given), strict=True))
 
 
-def _opened(region: Region) -> tuple[Graph, list[Expr], list[Scalar], int]:
+def _opened(region: Region) -> tuple[Graph, list[Expr], Values, int]:
     """A graph with a region's inputs, the expressions to differentiate, and how many of the inputs are an
     iterated state: then the equations that hold at its end are differentiated (implicit function theorem).
     """
     body = Graph()
     inputs = [body.input(f"x[{k}]") for k in range(len(region.inputs))]
 
-    def moved(some: Region, wanted: Sequence[Scalar]) -> list[Scalar]:
+    def moved(some: Region, wanted: Sequence[Scalar]) -> Values:
         places = dict(zip((x.node for x in some.inputs), inputs, strict=True))
         return list(transplanted(some.graph, list(wanted), places))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.symbols.scalars import Scalar, maximum
+from forearm.symbols.scalars import Scalar, Values, maximum
 
 Array = np.ndarray[Any, Any]
 
@@ -41,7 +41,7 @@ def solve_symmetric(M: Array, b: Array) -> Array:
     return solve_upper(L, r, solve_lower(L, np.array(b, dtype=M.dtype)))
 
 
-def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[Array, list[Scalar]]:
+def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[Array, Values]:
     """L, of which only the entries below its unit diagonal are used, and 1 / D with M = L D L^T.
 
     An entry of D below `least` (n,) is raised to it, as if the diagonal of M were larger by the difference.
@@ -68,7 +68,7 @@ def solve_lower(L: Array, b: Array) -> Array:
     return b
 
 
-def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
+def solve_upper(L: Array, r: Values, b: Array) -> Array:
     """x with D L^T x = b, (n,) or (n, k), overwriting b."""
     for i in reversed(range(len(b))):
         b[i] = b[i] * r[i]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
@@ -21,6 +20,7 @@ from forearm.portable import total
 from forearm.symbols.evaluate import again, called
 from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped
 from forearm.symbols.region import Region
+from forearm.values import frozen
 
 ONE = -1  # represents the number 1 in a sum
 Sum = dict[int, float]  # place -> coefficient
@@ -58,7 +58,7 @@ def _cost(traced: tuple[Graph, Any]) -> tuple[int, int]:
     return counts.mul + counts.add, counts.mul
 
 
-@dataclass(frozen=True)
+@frozen
 class Rewrite:
     """A rewrite that saves operations, the definitions that it changes, and how to apply it."""
 

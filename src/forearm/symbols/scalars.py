@@ -16,6 +16,7 @@ from forearm.symbols.graph import REAL, Expr, chosen, square_root
 from forearm.symbols.table import LookupTable
 
 Scalar = Any
+Values = list[Scalar]
 ARRAYS = (np.ndarray, np.floating)  # built once, not at every call
 
 

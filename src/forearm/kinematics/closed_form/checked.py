@@ -4,7 +4,7 @@ poses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from forearm.kinematics.limits import differences, placed
 from forearm.kinematics.nearby import newton_rows
 from forearm.kinematics.numerical import inverse_numeric
 from forearm.spatial import Flags, Floats
+from forearm.values import frozen
 
 # Poses per batch, to bound memory.
 BLOCK = 4096
@@ -34,7 +35,7 @@ NOT_FAR = 0.1  # m, rad: if the best branch is farther off, the pose is out of r
 STARTS = 64  # starts of the iteration when all branches end close to a pose
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Checked:
     """For poses (B, 4, 4): branches q (B, m, n) with whole turns chosen; whether each exists (B, m), is
     within the limits, singular, certain; free joints (B, m, n); and whether more may exist (B,).

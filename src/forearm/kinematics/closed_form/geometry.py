@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from forearm.kinematics.closed_form.screws import CommonNormal, Screws, link_between, snapped
 from forearm.portable import atan2, dot, matmul, product
 from forearm.spatial import Floats, inverse_pose, pose, rotation_from_z, rotation_z
+from forearm.values import frozen
 
 Numbers = tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Position:
     """Three joints that position a point: the frame of the first axis in the base, links 1 and 2, the point
     after joint 3.
@@ -36,7 +35,7 @@ class Position:
         return tuple(turn if turns else 0.0 for turn, turns in zip(self.turns, self.revolute, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Wrist:
     """Three axes that orient the hand: the twists between them (cosine, sine), turns as in `Position`, the
     hand after them.
@@ -53,7 +52,7 @@ class Wrist:
         return self.fourth[0] == 0.0 and self.fifth[0] == 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Parallel:
     """Joints 2, 3, 4 with parallel axes: the frame of the first axis, the link to the second, lengths to the
     third and fourth.
@@ -70,7 +69,7 @@ class Parallel:
     reach: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Geometry:
     """An arm with a closed form: `carrier` positions the centre, `wrist` (none with three joints) orients the
     hand.

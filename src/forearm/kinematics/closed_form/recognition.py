@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
-from forearm.kinematics.closed_form.branches import Branch, solve
+from forearm.kinematics.closed_form.branches import solve
 from forearm.kinematics.closed_form.geometry import (
     Geometry,
     Parallel,

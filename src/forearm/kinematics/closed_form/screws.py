@@ -7,13 +7,13 @@ the base frame.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.portable import atan2, cos_sin, dot, matmul, norm, product, total
 from forearm.spatial import Floats, inverse_pose, pose
+from forearm.values import frozen
 
 # Axes closer than this count as meeting, and as parallel if their angle is less (rad): the accuracy of angles
 # given with five digits. Newton's steps on the exact arm remove the remaining error.
@@ -22,7 +22,7 @@ MEETING = 2e-5
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Screws:
     """Joint axes at q = 0: `revolute` (n,), directions w (n, 3), points p (n, 3); `home` (4, 4) the hand
     there.
@@ -42,7 +42,7 @@ class Screws:
         return Screws(self.revolute[::-1], matmul(self.w, R.T)[::-1], (matmul(self.p, R.T) + p)[::-1], T)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class CommonNormal:
     """From one axis to the next along their common normal: z by d, x by a, about x by the
     twist (cosine c, sine s).

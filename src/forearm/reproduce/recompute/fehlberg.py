@@ -11,6 +11,7 @@ import numpy as np
 from forearm.dynamics.explicit_methods import Row
 from forearm.simulation.methods import Rate, Tableau, explicit_stages, weighted
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 
 def _row(text: str) -> Row:
@@ -54,7 +55,7 @@ class StepControl:
     safety: float = 0.9
 
 
-@dataclass(frozen=True)
+@frozen
 class Attempts:
     """Numbers of accepted and rejected steps and of rate evaluations; the states (T, ...) at the times."""
 

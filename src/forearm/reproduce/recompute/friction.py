@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 

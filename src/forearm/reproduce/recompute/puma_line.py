@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -27,6 +26,7 @@ from forearm.simulation.adaptive import integrate
 from forearm.simulation.arguments import Accuracy
 from forearm.simulation.methods import rate_of
 from forearm.spatial import Floats, rotation_rpy
+from forearm.values import frozen
 
 START, END, SPEED = (0.50, 0.00, 0.05), (0.62, 0.30, 0.11), 0.1  # m, m, m/s
 DURATION = 5.0  # s, as printed, though 0.1 m/s takes 3.29 s
@@ -38,7 +38,7 @@ R_BASE_HAND = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
 NEAR = (-0.3, -1.1, -2.7, 2.8, 1.0, 0.2)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LineRun:
     """The planned motion, sampled every 0.1 s and at the end, and the simulation."""
 
@@ -47,7 +47,7 @@ class LineRun:
     simulation: Simulation
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Stepwise:
     """The planned motion, simulated q and qd at its times (the integration restarts at each),
     and the number of acceleration evaluations.

@@ -300,6 +300,12 @@ def refuse_tree(model: Model, what: str) -> None:
         )
 
 
+def noted(note: Note, link: int, **values: Any) -> None:
+    """Note several quantities of a link, each by its symbol."""
+    for symbol, value in values.items():
+        note(symbol, link, value)
+
+
 def silent(_symbol: str, _link: int, _value: Any) -> None:
     """A note function that discards its input."""
 

@@ -26,6 +26,7 @@ from forearm.symbols import Graph, refined
 from forearm.symbols.counts import Counts
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
+from forearm.symbols.scalars import objects
 from forearm.values import check_choice, frozen
 
 METHODS: dict[str, tuple[str, ...]] = {
@@ -239,7 +240,7 @@ class CountedModel:
                 )
             return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
         rest = [0.0] * len(self.model.bodies)
-        right = tau - np.array(self.model.gathered(newton_euler(self.model, q, qd, rest)), dtype=object)
+        right = tau - objects(self.model.gathered(newton_euler(self.model, q, qd, rest)))
         if name == "conjugate-gradient":
             return list(self._conjugate_gradient(q, right))
         return list(solve_symmetric(self.model.gathered_matrix(INERTIA[name](self.model, q)), right))
@@ -249,9 +250,7 @@ class CountedModel:
         still, rest = without_gravity(self.model), [0.0] * len(q)
 
         def product(p: Any) -> Any:
-            return np.array(
-                self.model.gathered(newton_euler(still, q, rest, self.model.rates(p))), dtype=object
-            )
+            return objects(self.model.gathered(newton_euler(still, q, rest, self.model.rates(p))))
 
         return conjugate_gradient(product, right, self.model.n)
 

@@ -23,6 +23,7 @@ from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, s
 from forearm.reduction.recursion import inverse
 from forearm.reduction.search import best_plan
 from forearm.symbols import Counts, Graph, refined
+from forearm.symbols.scalars import objects
 from forearm.values import frozen
 
 
@@ -140,7 +141,7 @@ def _with_symbols(chain: Chain, graph: Graph) -> Chain:
         return value if value in (0.0, 1.0, -1.0) else graph.parameter(name)
 
     def each(name: str, array: Any) -> Any:
-        return np.array([symbol(f"{name}{k}", float(x)) for k, x in enumerate(array)], dtype=object)
+        return objects([symbol(f"{name}{k}", float(x)) for k, x in enumerate(array)])
 
     segments = []
     for i, s in enumerate(chain.segments):

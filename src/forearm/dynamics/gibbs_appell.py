@@ -22,6 +22,7 @@ from forearm.model import (
     Vector,
     Wrench,
     children,
+    noted,
     silent,
     steps,
     tilde,
@@ -71,14 +72,7 @@ def motion_of(
         if not body.ends_at_joint:
             sdd[i] = sdd[i] + Omega[i] @ body.s
         rdd.append(sdd[i] + Omega[i] @ body.r)
-        for symbol, value in (
-            ("w", w[i]),
-            ("wd", wd[i]),
-            ("Omega", Omega[i]),
-            ("sdd", sdd[i]),
-            ("rdd", rdd[i]),
-        ):
-            note(symbol, i, value)
+        noted(note, i, w=w[i], wd=wd[i], Omega=Omega[i], sdd=sdd[i], rdd=rdd[i])
     w_, wd_, Omega_, sdd_ = ([table[i] for i in range(len(model.bodies))] for table in (w, wd, Omega, sdd))
     return LinkMotion(w_, wd_, Omega_, sdd_, rdd)
 
@@ -135,8 +129,7 @@ def gibbs_appell(
         if not body.ends_at_joint:
             chi[j] = chi[j] + cross(body.s, every[j])
         tau[j] = body.z @ chi[j] if body.revolute else body.z @ every[j]
-        for symbol, value in (("f", f[j]), ("t", t[j]), ("chi", chi[j]), ("tau", tau[j])):
-            note(symbol, j, value)
+        noted(note, j, f=f[j], t=t[j], chi=chi[j], tau=tau[j])
     return tau
 
 

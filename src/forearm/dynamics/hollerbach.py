@@ -20,6 +20,7 @@ from forearm.model import (
     Wrench,
     children,
     cos_sin,
+    noted,
     silent,
     steps,
     tilde,
@@ -53,8 +54,7 @@ def hollerbach_4x4(
         T[i] = T[p] @ A_i
         Td[i] = Td[p] @ A_i + dT[i] * qd[i]
         Tdd[i] = Tdd[p] @ A_i + (Td[p] @ dA) * (2.0 * qd[i]) + (T[p] @ ddA) * (qd[i] * qd[i]) + dT[i] * qdd[i]
-        for symbol, value in (("T", T[i]), ("Td", Td[i]), ("Tdd", Tdd[i])):
-            note(symbol, i, value)
+        noted(note, i, T=T[i], Td=Td[i], Tdd=Tdd[i])
     D, c = [given.J[i] @ Tdd[i].T for i in range(count)], list(given.mr)
     if hand is not None and model.hand >= 0:
         D[model.hand] = D[model.hand] - wrench_matrix(model, T[model.hand][:3, :3], hand)
@@ -65,8 +65,7 @@ def hollerbach_4x4(
             D[i] = D[i] + A[k] @ D[k]
             c[i] = c[i] + A[k] @ c[k]
         tau[i] = trace_of_product(dT[i], D[i].T) - given.G @ (dT[i] @ c[i])
-        for symbol, value in (("D", D[i]), ("c", c[i]), ("tau", tau[i])):
-            note(symbol, i, value)
+        noted(note, i, D=D[i], c=c[i], tau=tau[i])
     return tau
 
 
@@ -126,8 +125,7 @@ def hollerbach_3x3(
             tau[i] = trace_of_product(dR[i], D[i].T) - model.g @ (dR[i] @ c[i])
         else:
             tau[i] = axis[i] @ e_i - M_i * (model.g @ axis[i])
-        for symbol, value in (("D", D[i]), ("e", e[i]), ("c", c[i]), ("tau", tau[i])):
-            note(symbol, i, value)
+        noted(note, i, D=D[i], e=e[i], c=c[i], tau=tau[i])
     return tau
 
 
@@ -168,6 +166,5 @@ def _outward_3x3(
             pdd[i] = pdd[i] + (Rd[p] @ slide) * (2.0 * qd[i]) + axis[i] * qdd[i]
         if not body.ends_at_joint:
             pdd[i] = pdd[i] + Rdd[i] @ body.s
-        for symbol, value in (("R", R[i]), ("Rd", Rd[i]), ("Rdd", Rdd[i]), ("rdd", pdd[i])):
-            note(symbol, i, value)
+        noted(note, i, R=R[i], Rd=Rd[i], Rdd=Rdd[i], rdd=pdd[i])
     return R, Rdd, pdd, dR, axis

@@ -9,7 +9,7 @@ import numpy as np
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.newton_euler import inward, newton_euler
 from forearm.dynamics.symmetric import mirrored, turned_symmetric, zeros
-from forearm.model import Array, Model, Note, Vector, children, silent, steps, tilde
+from forearm.model import Array, Model, Note, Vector, children, noted, silent, steps, tilde
 from forearm.symbols.scalars import is_zero
 
 
@@ -85,8 +85,7 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
             inertia = inertia - pieces[0][0] * (shift @ shift)
         s = model.bodies[j].s
         M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), mirrored(inertia)
-        for symbol, value in (("M", M[j]), ("c", c[j]), ("E", E[j])):
-            note(symbol, j, value)
+        noted(note, j, M=M[j], c=c[j], E=E[j])
     H, cross = zeros(model), model.cross
     for j in range(count):
         body, z = model.bodies[j], model.bodies[j].z

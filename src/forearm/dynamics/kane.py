@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from forearm.dynamics.gibbs_appell import partials
 from forearm.dynamics.symmetric import zeros
-from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, children, silent, steps
+from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, children, noted, silent, steps
 from forearm.symbols.scalars import Values
 
 
@@ -43,8 +43,7 @@ def kane(
         cdd[i] = acceleration + cross(wd[i], behind[i]) + cross(w[i], cross(w[i], behind[i]))
         moment.append(body.I @ wd[i] + cross(w[i], body.I @ w[i]))
         force.append(body.m * cdd[i])
-        for symbol, value in (("w", w[i]), ("wd", wd[i]), ("cdd", cdd[i])):
-            note(symbol, i, value)
+        noted(note, i, w=w[i], wd=wd[i], cdd=cdd[i])
     if hand is not None and model.hand >= 0:
         push = model.R_hand @ hand.force
         force[model.hand] = force[model.hand] - push
@@ -60,8 +59,7 @@ def kane(
             moment[i] = moment[i] + turn + cross(ahead[c], push)
             force[i] = force[i] + push
         tau[i] = body.z @ (moment[i] + cross(behind[i], force[i])) if body.revolute else body.z @ force[i]
-        for symbol, value in (("moment", moment[i]), ("force", force[i]), ("tau", tau[i])):
-            note(symbol, i, value)
+        noted(note, i, moment=moment[i], force=force[i], tau=tau[i])
     return tau
 
 

@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 
 from forearm.kinematics.matrices import base_rates, homogeneous, joint_matrices
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, refuse_tree, silent
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    noted,
+    refuse_tree,
+    silent,
+)
 from forearm.spatial import pseudo_from_inertia
 from forearm.symbols.scalars import Values
 
@@ -159,8 +171,7 @@ def stored(c: ChainMatrices, note: Note) -> Values:
         pairs = [(k, m) for k in range(j + 1) for m in range(k + 1, j + 1)]
         mixed = [UU(j, k, m) * (2.0 * c.qd[k] * c.qd[m]) for k, m in pairs]
         L.append(total([*squares, *mixed]))
-        for symbol, value in (("U", U[j]), ("P", P[j]), ("L", L[j])):
-            note(symbol, j, value)
+        noted(note, j, U=U[j], P=P[j], L=L[j])
     return sums(c, U, P, L, note)
 
 
@@ -207,8 +218,7 @@ def recurrences(c: ChainMatrices, note: Note) -> tuple[list[Matrix], list[Matrix
     """U_ii, P_j and L_j outwards, with W and V on the way. Waters II, IV."""
     W, V = c.A[0], c.dA[0] * c.qd[0]
     U, P, L = [c.dA[0]], [c.dA[0] * c.qdd[0]], [c.ddA[0] * (c.qd[0] * c.qd[0])]
-    for symbol, value in (("W", W), ("U_jj", U[0]), ("V", V), ("P", P[0]), ("L", L[0])):
-        note(symbol, 0, value)
+    noted(note, 0, W=W, U_jj=U[0], V=V, P=P[0], L=L[0])
     for j in range(1, c.n):
         U.append(W @ c.dA[j])
         U_jjj = W @ c.ddA[j]
@@ -216,8 +226,7 @@ def recurrences(c: ChainMatrices, note: Note) -> tuple[list[Matrix], list[Matrix
         L.append(L[-1] @ c.A[j] + (V @ c.dA[j]) * (2.0 * c.qd[j]) + U_jjj * (c.qd[j] * c.qd[j]))
         V = V @ c.A[j] + U[j] * c.qd[j]
         W = W @ c.A[j]
-        for symbol, value in (("W", W), ("U_jj", U[j]), ("V", V), ("P", P[j]), ("L", L[j])):
-            note(symbol, j, value)
+        noted(note, j, W=W, U_jj=U[j], V=V, P=P[j], L=L[j])
     return U, P, L
 
 

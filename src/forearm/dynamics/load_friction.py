@@ -25,7 +25,7 @@ from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench
 from forearm.spatial import Floats
 from forearm.symbols import iterate
 from forearm.symbols.linear import solve_general, solve_symmetric
-from forearm.symbols.scalars import Values, choose
+from forearm.symbols.scalars import Values, choose, objects
 from forearm.values import frozen
 
 Solver = Callable[[Array, Array], Any]
@@ -107,7 +107,7 @@ class TorqueEquation:
 
     def at(self, x: Sequence[Scalar]) -> tuple[Values, Values, Scalar]:
         """The residual of tau, the loads that drives depend on, and the sum of all torques as a scale."""
-        loads, along = self.loads.at(np.array(x, dtype=object)), zip(self.rates, self.directions, strict=True)
+        loads, along = self.loads.at(objects(x)), zip(self.rates, self.directions, strict=True)
         drives = list(zip(self.drives, loads, along, strict=True))
         made = [drive.torque(*load, *motion) for drive, load, motion in drives]
         left = self._left(x, made)
@@ -139,7 +139,7 @@ class TorqueEquation:
             return self._solved(self.matrix(slopes), left, solve_general)
         # one joint per degree of freedom: row by row the slope is that of its drive times a symmetric matrix
         gentle = [1.0 / some[0] for _, some in slopes]
-        M = np.array(self.loads.Y, dtype=object)
+        M = objects(self.loads.Y)
         for j in range(n):
             M[j, j] = M[j, j] + self.rotor[j] * gentle[j]
         return self._solved(M, [g * e for g, e in zip(gentle, left, strict=True)], self.symmetric)
@@ -172,7 +172,7 @@ class TorqueEquation:
             if drive.depends_on_load:
                 some = felt[at : at + len(flat(*load))]
                 at += len(some)
-                reaction = np.array(some[1:4], dtype=object), np.array(some[4:], dtype=object)
+                reaction = objects(some[1:4]), objects(some[4:])
                 load = (some[0], reaction if len(some) > 1 else None)
             made.append((drive, load, drive.slopes(*load, self.rates[k], self.directions[k])))
         return made
@@ -186,10 +186,10 @@ class TorqueEquation:
 
     def _solved(self, M: Array, right: Sequence[Scalar], solve: Solver) -> Sequence[Scalar]:
         if self.free is None:
-            return list(solve(M, np.array(right, dtype=object)))
+            return list(solve(M, objects(right)))
         # multiply by `free` again, which scaling a row removed
         pulled = [a * e for a, e in zip(self.free, right, strict=True)]
-        return list(solve(held(M, self.free), np.array(pulled, dtype=object)))
+        return list(solve(held(M, self.free), objects(pulled)))
 
 
 def held(M: Array, free: Sequence[Scalar]) -> Array:

@@ -11,7 +11,7 @@ from forearm.dynamics.hollerbach import wrench_matrix
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
 from forearm.kinematics.angles import axis_of, cross_matrix
 from forearm.kinematics.matrices import base_rates, joint_matrices
-from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, refuse_tree, silent, steps
+from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, noted, refuse_tree, silent, steps
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Values
 from forearm.values import frozen_array
@@ -58,8 +58,7 @@ def lagrange_silver(
         inertia = R[i] @ body.I @ R[i].T
         F, N = body.m * vd, inertia @ wd[i] + cross(w[i], inertia @ w[i])
         pushes.append((i, origin[i] + r, F, N))
-        for symbol, value in (("w", w[i]), ("wd", wd[i]), ("vd", vd), ("F", F), ("N", N), ("z", z[i])):
-            note(symbol, i, value)
+        noted(note, i, w=w[i], wd=wd[i], vd=vd, F=F, N=N, z=z[i])
     if hand is not None and model.hand >= 0:
         T = R[model.hand]
         force, moment = T @ (model.R_hand @ hand.force), T @ (model.R_hand @ hand.moment)

@@ -14,7 +14,7 @@ from forearm.model import Array, Scalar, cross
 from forearm.reduction.chain import NO_TURN, Pair, Segment, SegmentRotation, about_x, about_z, back
 from forearm.reduction.composite import Six, shifted
 from forearm.reduction.composite import turned as turned_six
-from forearm.symbols.scalars import is_zero
+from forearm.symbols.scalars import is_zero, objects
 from forearm.values import frozen
 
 NONE = np.zeros(3, dtype=object)
@@ -23,7 +23,7 @@ UNTWISTED = Segment(-1, True, NO_TURN, NO_TURN, NONE, NONE, 0.0, 0.0, NONE, np.z
 
 def vector(x: Scalar, y: Scalar, z: Scalar = 0.0) -> Array:
     """Three scalars of any kind."""
-    return np.array([x, y, z], dtype=object)
+    return objects([x, y, z])
 
 
 @frozen
@@ -61,7 +61,7 @@ def turning(b: Assembly, rate: Scalar, acceleration: Scalar) -> Assembly:
     """The assembly behind a revolute joint about z, in the axes of its carrier."""
     (xx, xy, xz, yy, yz, _), K, V = b.J, b.K, b.V
     across, levels = vector(-b.H[1], b.H[0]), b.sums()
-    spun = np.array([[-xy, xx, 0.0], [-yy, xy, 0.0], [-yz, xz, 0.0]], dtype=object)
+    spun = objects([[-xy, xx, 0.0], [-yy, xy, 0.0], [-yz, xz, 0.0]])
     K_seen, V_seen = K + (rate + rate) * spun, V + (rate + rate) * across
     half = 0.5 * rate
     V_both, K_both = V + V_seen, K + K_seen
@@ -183,7 +183,7 @@ def twisted(s: Segment, M: Array) -> Array:
 def untwisted(s: Segment, v: Array) -> Array:
     """A vector or matrix in the parent's axes, expressed in those in which the joint rotates about z."""
     if v.ndim == 1:
-        return about_x(back(s.alpha), about_z(back(s.phi), np.array(v, dtype=object)))
+        return about_x(back(s.alpha), about_z(back(s.phi), objects(v)))
     rows = np.array([untwisted(s, row) for row in v])
     return np.array([untwisted(s, column) for column in rows.T]).T
 
@@ -197,11 +197,10 @@ def _turned_matrix(pair: Pair, M: Array) -> Array:
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = M
     u = s * (xx - yy) + c * (xy + yx)
     su, cu = s * u, c * u
-    return np.array(
+    return objects(
         [
             [xx - su, cu - yx, c * xz - s * yz],
             [cu - xy, yy + su, s * xz + c * yz],
             [c * zx - s * zy, s * zx + c * zy, zz],
-        ],
-        dtype=object,
+        ]
     )

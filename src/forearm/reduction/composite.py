@@ -13,7 +13,7 @@ from forearm.portable import dot
 from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, SegmentRotation, levers, turns
 from forearm.reduction.recursion import inverse
 from forearm.symbols.linear import solve_symmetric
-from forearm.symbols.scalars import Values, is_zero
+from forearm.symbols.scalars import Values, is_zero, objects
 
 Six = Values  # a symmetric matrix by the entries of SYMMETRIC
 
@@ -44,7 +44,7 @@ def accelerated(s: Segment, m: Scalar, h: Array, J: Six) -> tuple[Array, Array]:
     if not s.revolute:
         return m * s.axis, cross(h, s.axis)
     xx, _, xz, yy, yz, _ = J
-    return np.array([-h[1], h[0], 0.0], dtype=object), np.array([-xz, -yz, xx + yy], dtype=object)
+    return objects([-h[1], h[0], 0.0]), objects([-xz, -yz, xx + yy])
 
 
 def passed(turn: SegmentRotation, l: Array, f: Array, n: Array) -> tuple[Array, Array]:  # noqa: E741
@@ -60,7 +60,7 @@ def composites(
 ) -> tuple[Values, list[Array], list[Six]]:
     """Moments of each segment with everything behind it, about its origin, in its axes."""
     m = [s.m for s in chain.segments]
-    h = [np.array(s.h, dtype=object) for s in chain.segments]
+    h = [objects(s.h) for s in chain.segments]
     J = [[s.J[a, b] for a, b in SYMMETRIC] for s in chain.segments]
     for c in reversed(range(len(m))):
         p = chain.segments[c].parent
@@ -125,9 +125,7 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, not
     q and qd are one per segment, tau and the rotors' inertia one per joint coordinate.
     """
     model, rest = chain.model, [0.0] * len(chain.segments)
-    right = np.array(tau, dtype=object) - np.array(
-        model.gathered(inverse(chain, q, qd, rest, note)), dtype=object
-    )
+    right = objects(tau) - objects(model.gathered(inverse(chain, q, qd, rest, note)))
     M = model.gathered_matrix(inertia_matrix(chain, q, note))
     for j, inertia in enumerate(rotor):
         M[j, j] = M[j, j] + inertia

@@ -18,6 +18,7 @@ from forearm.portable import cos_sin, matmul
 from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moved
 from forearm.reduction.frames import snapped_pair
 from forearm.reduction.inertial import Value, gravity_of, link_moments, value_of
+from forearm.symbols.scalars import objects
 
 GEOMETRY = ("a", "alpha", "d", "theta")
 
@@ -42,15 +43,11 @@ def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Valu
     for i, joint in enumerate(arm.tree):
         a, alpha, d, theta = _row(arm, i, chosen, value)
         if _modified(arm):
-            before, turn, frame = (
-                step + np.array([a, 0.0, 0.0], dtype=object),
-                alpha,
-                _pose(NO_TURN, (0.0, 0.0, d)),
-            )
-            step = np.array([0.0, 0.0, d], dtype=object)
+            before, turn, frame = (step + objects([a, 0.0, 0.0]), alpha, _pose(NO_TURN, (0.0, 0.0, d)))
+            step = objects([0.0, 0.0, d])
         else:
             before, turn, frame = step, twist, _pose(alpha, (a, 0.0, d))
-            step, twist = np.array([a, 0.0, d], dtype=object), alpha
+            step, twist = objects([a, 0.0, d]), alpha
         m, h, J = moved(*link_moments(arm.link(joint.child), chosen, value), frame[:3, :3], frame[:3, 3])
         segments.append(Segment(i - 1, True, NO_TURN, turn, before, Z, theta, m, h, J))
         own.append(frame)
@@ -68,7 +65,7 @@ def model_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Valu
             Rb, pb = matmul(along[:3, :3], about_z), along[:3, 3] + along[:3, 2] * d
             bodies[i] = replace(bodies[i], Rb=Rb, pb=pb)
         else:
-            p = np.array([a, 0.0, d], dtype=object)
+            p = objects([a, 0.0, d])
             bodies[i] = replace(bodies[i], Rb=about_z, pb=np.zeros(3), Ra=along[:3, :3], pa=p)
     return replace(model, bodies=tuple(bodies))
 
@@ -95,11 +92,11 @@ def _pair(angle: Scalar) -> Pair:
 
 def _turn_z(pair: Pair) -> Array:
     c, s = pair
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], dtype=object)
+    return objects([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _pose(alpha: Pair, p: tuple[Scalar, ...]) -> Array:
     """A twist about x and a position."""
     c, s = alpha
     rows = [[1.0, 0.0, 0.0, p[0]], [0.0, c, -s, p[1]], [0.0, s, c, p[2]], [0.0, 0.0, 0.0, 1.0]]
-    return np.array(rows, dtype=object)
+    return objects(rows)

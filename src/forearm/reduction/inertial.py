@@ -12,6 +12,7 @@ from forearm.model import Array, Scalar
 from forearm.portable import matmul
 from forearm.reduction.chain import moments, moved
 from forearm.spatial import TENSOR
+from forearm.symbols.scalars import objects
 
 Value = Callable[[str, float], Scalar]  # name and number of a parameter -> the value to use
 AXES = ("x", "y", "z")
@@ -39,7 +40,7 @@ def gravity_of(arm: Arm, chosen: dict[str, float], value: Value) -> Array:
         value_of(f"gravity.{axis}", float(g), chosen, value)
         for axis, g in zip(AXES, arm.gravity, strict=True)
     ]
-    return np.array(entries, dtype=object)
+    return objects(entries)
 
 
 def link_values(link: Link, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:
@@ -54,7 +55,7 @@ def link_values(link: Link, chosen: dict[str, float], value: Value) -> tuple[Sca
         inertia[a, b] = inertia[b, a] = value_of(
             f"{link.name}.inertia.{pair}", float(link.inertia[a, b]), chosen, value
         )
-    return mass, np.array(com, dtype=object), inertia
+    return mass, objects(com), inertia
 
 
 def link_moments(link: Link, chosen: dict[str, float], value: Value) -> tuple[Scalar, Array, Array]:

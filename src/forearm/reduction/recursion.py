@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.model import Array, Note, Scalar, Vector, cross, silent
+from forearm.model import Array, Note, Scalar, Vector, cross, noted, silent
 from forearm.portable import dot
 from forearm.reduction.chain import Chain, Segment, SegmentRotation, cos_sin_of, is_pair, levers, turns
 from forearm.symbols.scalars import Values, is_zero, same
@@ -88,8 +88,7 @@ def inverse(
         force, about = needed(s, spin, a)
         F.append(force)
         N.append(about)
-        for symbol, value in (("w", spin.w), ("wd", spin.wd), ("a", a), ("F", force), ("N", about)):
-            note(symbol, i, value)
+        noted(note, i, w=spin.w, wd=spin.wd, a=a, F=force, N=about)
     return _inwards(chain, motion.at, motion.l, motion.through, F, N, note)
 
 

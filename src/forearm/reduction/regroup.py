@@ -18,7 +18,7 @@ import numpy as np
 from forearm.errors import ModelError
 from forearm.model import Array, Scalar, Z
 from forearm.reduction.chain import NO_TURN, Chain, Segment, about_x, about_z
-from forearm.symbols.scalars import Values, is_zero, same
+from forearm.symbols.scalars import Values, is_zero, objects, same
 
 T = TypeVar("T")
 Choice = tuple[str, str, str]
@@ -78,9 +78,9 @@ def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segmen
     m, hz, Jzz = (given - kept for given, kept in zip((s.m, s.h[2], s.J[2, 2]), stay, strict=True))
     l = s.l  # noqa: E741
     lk = np.outer(l, k)
-    h = np.array(before.h + m * l + hz * k, dtype=object)
-    J = np.array(before.J + m * np.outer(l, l) + hz * (lk + lk.T) + Jzz * np.outer(k, k), dtype=object)
-    own_h, own_J = np.array(s.h, dtype=object), np.array(s.J, dtype=object)
+    h = objects(before.h + m * l + hz * k)
+    J = objects(before.J + m * np.outer(l, l) + hz * (lk + lk.T) + Jzz * np.outer(k, k))
+    own_h, own_J = objects(s.h), objects(s.J)
     own_h[2], own_J[2, 2] = stay[1], stay[2]
     for what in choice:  # exactly, without rounding residue
         _vanish(what, own_h, own_J, h, J)
@@ -89,7 +89,7 @@ def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segmen
 
 def direction(s: Segment) -> Array:
     """The joint's axis in the parent's axes."""
-    return about_z(s.phi, about_x(s.alpha, np.array(s.axis, dtype=object)))
+    return about_z(s.phi, about_x(s.alpha, objects(s.axis)))
 
 
 def _equation(what: str, s: Segment, before: Segment, k: Array) -> tuple[tuple[Scalar, ...], Scalar]:

@@ -15,6 +15,7 @@ from forearm.model import model_of
 from forearm.portable import cos_sin
 from forearm.spatial import Floats
 from forearm.symbols import Graph, evaluate
+from forearm.symbols.scalars import objects
 from forearm.values import frozen
 
 RANGES = {"q": math.pi, "qd": 2.0, "qdd": 5.0}
@@ -56,7 +57,7 @@ def sampled_regressor(arm: Arm, samples: int) -> Floats:
         for name, of in (("qd", qd), ("qdd", qdd))
     )
     Y = regressor(model.map(float), at, rates, accelerations)
-    rows = np.array(model.gathered(list(Y)), dtype=object)
+    rows = objects(model.gathered(list(Y)))
     table: Floats = evaluate(graph, rows, given)  # (n, 10 N, samples)
     return np.moveaxis(table, -1, 0).reshape(samples * arm.n, -1)
 

@@ -21,7 +21,7 @@ from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, s
 from forearm.reduction.recursion import inverse, motion_of
 from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
-from forearm.symbols.scalars import is_zero
+from forearm.symbols.scalars import is_zero, objects
 
 LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
 SLOTS = (
@@ -223,7 +223,7 @@ def _with_numbers(chain: Chain) -> Chain:
         if isinstance(x, tuple):
             return tuple(number(entry) for entry in x)
         if isinstance(x, np.ndarray):
-            return np.array([number(entry) for entry in x.flat], dtype=object).reshape(x.shape)
+            return objects([number(entry) for entry in x.flat]).reshape(x.shape)
         return 0.5 + generic.random() if isinstance(x, Expr) else x
 
     segments = [

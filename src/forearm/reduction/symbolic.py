@@ -28,6 +28,7 @@ from forearm.reduction.inertial import (
 from forearm.reduction.plan import ReductionPlan
 from forearm.reduction.search import best_plan
 from forearm.spatial import inertia_from_pseudo
+from forearm.symbols.scalars import objects
 
 
 def parameter_values(arm: Arm) -> dict[str, float]:
@@ -119,7 +120,7 @@ def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
             bodies[i] = replace(bodies[i], m=m, r=matmul(R, com) + T[:3, 3], I=product(R, inertia, R.T))
             continue
         m, h, J = body_moments(np.eye(4), arm, i, chosen, value)
-        r = np.array([x / m for x in h], dtype=object)
+        r = objects([x / m for x in h])
         bodies[i] = replace(bodies[i], m=m, r=r, I=inertia_from_pseudo(J - m * np.outer(r, r)))
     g = gravity_of(arm, chosen, value) if _gravity(chosen) else model.g
     model = replace(model, bodies=tuple(bodies), g=g)

@@ -11,7 +11,7 @@ from forearm.model import Scalar, turn_z
 from forearm.schedules.formulas import ChainState, Values, vector
 from forearm.schedules.terms import Book, Operand, SignedValue, operand_of
 from forearm.symbols.graph import ADD, CONSTANT, INPUT, NOTHING, SUB, Expr, Graph
-from forearm.symbols.scalars import sign
+from forearm.symbols.scalars import objects, sign
 
 
 def driven_torque(
@@ -33,7 +33,7 @@ def driven_torque(
     reaction = None
     if drive.needs_reaction:
         turn = turn_z(motion.at(i)[0].roll) if _feels_axes(drive) else np.eye(3)
-        f, n = (np.array([taken(v) for v in vector(values, name, i)], dtype=object) for name in ("f", "n"))
+        f, n = (objects([taken(v) for v in vector(values, name, i)]) for name in ("f", "n"))
         reaction = turn @ f, turn @ n
     total = drive.torque(taken(rigid), reaction, rate, sign(rate)) + drive.rotor * taken(joint.qdd)
     return _recorded(book, graph, inputs, total)

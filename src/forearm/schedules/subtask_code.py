@@ -7,8 +7,6 @@ task; each thread computes those that it needs.
 
 from __future__ import annotations
 
-import numpy as np
-
 from forearm.codegen.functions import FUNCTIONS, Traced
 from forearm.codegen.program import Argument
 from forearm.model import Scalar
@@ -32,6 +30,7 @@ from forearm.symbols.graph import (
     Graph,
     unsigned,
 )
+from forearm.symbols.scalars import objects
 
 STATE = ("q", "qd", "qdd")
 
@@ -51,7 +50,7 @@ def subtask_division(work: SubtaskProgram) -> Division:
         for k in operations:
             values[len(left.given) + k] = _made(graph, k, left.operations[k], values)
         nodes[task] = tuple(p for p in range(before, len(graph)) if graph.kinds[p] >= MUL)
-    tau = np.array([_value(graph, torque, values) for torque in left.torques], dtype=object)
+    tau = objects([_value(graph, torque, values) for torque in left.torques])
     inputs = tuple(Argument(name, (n,), "") for name in STATE)
     (meaning,) = (text for _, text in FUNCTIONS["inverse_dynamics"].outputs.values())
     traced = Traced(graph, {"tau": tau}, inputs, (Argument("tau", (n,), meaning),))

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from forearm.symbols.evaluate import called, substituted, transplanted
 from forearm.symbols.graph import (
     ABS,
@@ -33,7 +31,7 @@ from forearm.symbols.graph import (
 )
 from forearm.symbols.linear import solve_general
 from forearm.symbols.region import Region
-from forearm.symbols.scalars import Scalar, Values, choose, is_zero, look_up
+from forearm.symbols.scalars import Scalar, Values, choose, is_zero, look_up, objects
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
@@ -41,11 +39,9 @@ def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) ->
     in reverse mode if there are fewer results than inputs.
     """
     if len(results) < len(inputs):
-        return np.array([gradient(graph, r, inputs) for r in results], dtype=object).reshape(
-            len(results), len(inputs)
-        )
+        return objects([gradient(graph, r, inputs) for r in results]).reshape(len(results), len(inputs))
     columns = [derivative(graph, results, {x: 1.0}) for x in inputs]
-    return np.array(columns, dtype=object).reshape(len(inputs), len(results)).T
+    return objects(columns).reshape(len(inputs), len(results)).T
 
 
 def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> Values:
@@ -106,7 +102,7 @@ def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> Values:
     changes = [body.input(f"rate[{k}]") for k in moved]
     results = derivative(body, values, {inputs[k]: c for k, c in zip(moved, changes, strict=True)})
     if count:
-        results = list(solve_general(_left(body, values, inputs), np.array(results, dtype=object)))
+        results = list(solve_general(_left(body, values, inputs), objects(results)))
     made = Region(body, (*inputs, *changes), tuple(results), title=f"change of {region.title}")
     found = called(made, [*_at_the_end(graph, place, count), *(rate[operands[k]] for k in moved)])
     return [*found, *[0.0] * (len(region.results) - len(values))]
@@ -122,7 +118,7 @@ def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[
         weighted = weighted + symbol * value
     results = gradient(body, weighted, inputs[count:])
     if count:
-        solved = solve_general(_left(body, values, inputs).T, np.array(symbols, dtype=object))
+        solved = solve_general(_left(body, values, inputs).T, objects(symbols))
         results = substituted(body, results, dict(zip(symbols, solved, strict=True)))
     made = Region(body, (*inputs, *symbols), tuple(results), title=f"slope of {region.title}")
     given = [*_at_the_end(graph, place, count), *(weights.get(k, 0.0) for k in range(len(values)))]

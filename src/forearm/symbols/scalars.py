@@ -20,6 +20,11 @@ Values = list[Scalar]
 ARRAYS = (np.ndarray, np.floating)  # built once, not at every call
 
 
+def objects(values: Any) -> Any:
+    """An array of any scalars."""
+    return np.array(values, dtype=object)
+
+
 def same(x: Any, y: Any) -> bool:
     """Whether two scalars, numbers or expressions, are known to be equal."""
     if isinstance(x, Expr) and isinstance(y, Expr):

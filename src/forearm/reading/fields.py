@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from forearm.errors import ForearmError, InputError, ModelError, shorten, suggest
-from forearm.values import MAX_NAME, check_choice, check_number
+from forearm.values import MAX_NAME, check_choice, check_number, check_whole
 
 MAX_ITEMS = 10_000
 MAX_KEYS = 8  # keys of a table listed in a message
@@ -163,6 +163,28 @@ class ListField:
     def schema(self) -> dict[str, Any]:
         bounds = {} if self.length is None else {"minItems": self.length, "maxItems": self.length}
         return _described({"type": "array", "items": self.item.schema(), **bounds}, self.doc)
+
+
+@dataclass(frozen=True)
+class WholeField:
+    """A whole number within bounds, or one of a few."""
+
+    doc: str
+    least: int
+    most: int
+    choices: tuple[int, ...] = ()
+
+    def read(self, value: Any, place: str) -> int:
+        found = check_whole(value, place, self.least, self.most)
+        if self.choices and found not in self.choices:
+            raise InputError(f"expected one of {', '.join(map(str, self.choices))}, got {found}.", place)
+        return found
+
+    def schema(self) -> dict[str, Any]:
+        bounds = (
+            {"enum": list(self.choices)} if self.choices else {"minimum": self.least, "maximum": self.most}
+        )
+        return {"type": "integer", **bounds, "description": self.doc}
 
 
 @dataclass(frozen=True)

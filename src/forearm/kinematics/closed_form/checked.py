@@ -4,7 +4,7 @@ poses.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from forearm.kinematics.limits import differences, placed
 from forearm.kinematics.nearby import newton_rows
 from forearm.kinematics.numerical import inverse_numeric
 from forearm.spatial import Flags, Floats
-from forearm.values import frozen
 
 # Poses per batch, to bound memory.
 BLOCK = 4096
@@ -35,10 +34,10 @@ NOT_FAR = 0.1  # m, rad: if the best branch is farther off, the pose is out of r
 STARTS = 64  # starts of the iteration when all branches end close to a pose
 
 
-@frozen
-class Checked:
+class Checked(NamedTuple):
     """For poses (B, 4, 4): branches q (B, m, n) with whole turns chosen; whether each exists (B, m), is
-    within the limits, singular, certain; free joints (B, m, n); and whether more may exist (B,).
+    within the limits, singular, certain; free joints (B, m, n); and whether more may exist (B,). For one pose
+    the same without B.
     """
 
     q: Floats
@@ -78,8 +77,8 @@ def _block(solver: Solver, T: Floats, limits: bool, near: Floats | None) -> Chec
     if closer.q.shape[1] > m:
         closer = _packed(closer, m)
     plain = _widened(plain, closer.q.shape[1])
-    for field in fields(Checked):
-        getattr(plain, field.name)[rows] = getattr(closer, field.name)
+    for values, others in zip(plain, closer, strict=True):
+        values[rows] = others
     return plain
 
 
@@ -128,16 +127,15 @@ def _iterate(arm: Arm, known: Solutions, T: Floats) -> None:
 def _packed(found: Checked, m: int) -> Checked:
     """The same with existing branches first, and no more than m of the others."""
     first = np.argsort(~found.exists, axis=1, kind="stable")[:, : max(m, found.exists.sum(axis=1).max())]
-    values = (getattr(found, f.name) for f in fields(Checked))
     rows = np.arange(len(first))[:, None]
-    return Checked(*(v[rows, first] if v.ndim > 1 else v for v in values))
+    return Checked._make(v[rows, first] if v.ndim > 1 else v for v in found)
 
 
 def _joined(parts: list[Checked]) -> Checked:
     """The results of several blocks of poses as one."""
     widest = max(part.q.shape[1] for part in parts)
     parts = [_widened(part, widest) for part in parts]
-    return Checked(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Checked)))
+    return Checked._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _widened(found: Checked, m: int) -> Checked:
@@ -145,8 +143,9 @@ def _widened(found: Checked, m: int) -> Checked:
     short = m - found.q.shape[1]
     if not short:
         return found
-    values = (getattr(found, f.name) for f in fields(Checked))
-    return Checked(*(np.pad(v, ((0, 0), (0, short), (0, 0))[: v.ndim]) if v.ndim > 1 else v for v in values))
+    return Checked._make(
+        np.pad(v, ((0, 0), (0, short), (0, 0))[: v.ndim]) if v.ndim > 1 else v for v in found
+    )
 
 
 def _once(

@@ -23,11 +23,11 @@ from forearm.dynamics.lagrange import (
     by_recurrences,
     multiplied_out,
     recurrences,
-    total,
     trace_of_product,
     waters,
 )
 from forearm.model import Note
+from forearm.portable import total
 
 
 def naive_shared(n: int) -> MatrixCounts:

@@ -7,8 +7,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from forearm.drives.coordinates import Coordinates
-from forearm.dynamics.fixed_step import Plant, StepState, Values, demands
+from forearm.dynamics.fixed_step import Plant, StepState, Values, demands, dry_ones
 from forearm.model import Scalar
+from forearm.portable import total
 from forearm.symbols import when
 from forearm.symbols.scalars import choose, minimum
 from forearm.values import frozen
@@ -71,14 +72,12 @@ class DrivenArm:
         made = [x - low for x, low in zip(q, self.low, strict=False)]
         made += [high - x for x, high in zip(q, self.high, strict=False)]
         made += self.plant.flanks(q, qd, self.contact)
-        dry = [j for j, is_dry in enumerate(self.plant.dry) if is_dry]
+        dry = dry_ones(self.plant)
         for j in dry:
             sign, slow = self.friction_sign[j], self.slow[j]
             is_moving = self.is_free[j] * abs(sign)
             made += [choose(0.0, is_moving, sign * qd[j] - least, 1.0) for least in (0.0, slow)]
-        standing = 0.0
-        for j in dry:
-            standing = standing + (1.0 - self.is_free[j])
+        standing = total((1.0 - self.is_free[j] for j in dry), 0.0)
 
         def looked(some: Values) -> Values:
             q, qd, u = some[: len(some) // 2], some[len(some) // 2 :], self._inputs(t)

@@ -28,6 +28,7 @@ from forearm.model import (
     refuse_tree,
     silent,
 )
+from forearm.portable import total
 from forearm.spatial import pseudo_from_inertia
 from forearm.symbols.scalars import Values
 
@@ -297,11 +298,6 @@ def with_surroundings(model: Model, c: ChainMatrices, base: Base, hand: Wrench |
             axis = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
             tau[i] = tau[i] - force @ dT[:3, 3] - moment @ axis
     return tau
-
-
-def total(terms: Any) -> Any:
-    """The sum of one or more terms, without starting from zero."""
-    return reduce(lambda x, y: x + y, terms)
 
 
 STAGES: dict[str, Callable[[ChainMatrices, Note], Values]] = {

@@ -21,7 +21,7 @@ from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.forward import singular
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.errors import ModelError, shorten
-from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench
+from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench, model_of
 from forearm.spatial import Floats
 from forearm.symbols import iterate
 from forearm.symbols.linear import solve_general, solve_symmetric
@@ -281,7 +281,6 @@ def taken_if(a: Scalar, b: Scalar, new: Sequence[Scalar], old: Sequence[Scalar])
 
 def solve_loaded(
     arm: Arm,
-    model: Model,
     q: Floats,
     qd: Floats,
     tau: Floats,
@@ -290,13 +289,11 @@ def solve_loaded(
     directions: Sequence[float] | None = None,
 ) -> Solution:
     """Accelerations at one state; NaN if the inputs contain NaN."""
-    if not model.n:
+    if not arm.n:
         return Solution(np.zeros(0), 0, 0.0)
-    rates = model.rates(qd.tolist())
-    ways = [float(np.sign(rate)) for rate in rates] if directions is None else list(directions)
-    equation = TorqueEquation(
-        drives_of(arm), loads_at(arm, model, q, qd, base, hand), tau.tolist(), rates, ways
-    )
+    rates = model_of(arm).rates(qd.tolist())
+    ways = np.sign(rates).tolist() if directions is None else list(directions)
+    equation = TorqueEquation(drives_of(arm), loads_at(arm, q, qd, base, hand), tau.tolist(), rates, ways)
     try:
         found = solved(equation)
     except ZeroDivisionError:
@@ -315,12 +312,11 @@ def solve_loaded(
     return Solution(x, int(found.rounds), error, equation.is_wedged(found.x))
 
 
-def loads_at(
-    arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None
-) -> Loads:
+def loads_at(arm: Arm, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None) -> Loads:
     """The loads of one state over floats: at zero acceleration, and the contribution of each unit
     acceleration alone.
     """
+    model = model_of(arm)
     coordinates, rest = model.coordinates(q.tolist()), [0.0] * len(model.bodies)
 
     def column(torques: Values, reactions: list[Reaction]) -> Floats:

@@ -32,16 +32,13 @@ def driven_torque(
     rate = taken(joint.qd)
     reaction = None
     if drive.needs_reaction:
-        turn = turn_z(motion.at(i)[0].roll) if _feels_axes(drive) else np.eye(3)
+        # only in linear bearings friction depends on the directions of x and y about the joint
+        is_linear = any(bearing.kind == "linear" for bearing in drive.bearings)
+        turn = turn_z(motion.at(i)[0].roll) if is_linear else np.eye(3)
         f, n = (objects([taken(v) for v in vector(values, name, i)]) for name in ("f", "n"))
         reaction = turn @ f, turn @ n
     total = drive.torque(taken(rigid), reaction, rate, sign(rate)) + drive.rotor * taken(joint.qdd)
     return _recorded(book, graph, inputs, total)
-
-
-def _feels_axes(drive: Drive) -> bool:
-    """Whether friction depends on the directions of x and y about the joint: in linear bearings only."""
-    return any(bearing.kind == "linear" for bearing in drive.bearings)
 
 
 def _recorded(book: Book, graph: Graph, inputs: dict[int, Operand], total: Scalar) -> Scalar:

@@ -265,11 +265,11 @@ FAR = "9,9,9,0,0,0"
         (("info", "nosuch"), "ARM: 'nosuch' is neither a built-in arm nor"),
         (
             ("info", "ur5", "--hand", "nolink"),
-            "--hand: ur5.toml: arm 'ur5', link: expected one of world, base_link",
+            "--hand: ur5.toml, arm 'ur5', link: expected one of world, base_link",
         ),
         (
             ("kinematics", "ur5", "--link", "nolink"),
-            "--link: arm 'ur5', link: expected one of world, base_link",
+            "--link, arm 'ur5', link: expected one of world, base_link",
         ),
         (("kinematics", "panda", "--pose", FAR), "'forearm kinematics --numeric' is for any arm."),
         (

@@ -209,9 +209,7 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     at = steps(model, q)
     count = len(model.bodies)
     on = children(model)
-    M: list[Any] = [None] * count
-    phi: list[Any] = [None] * count
-    psi: list[Any] = [None] * count
+    M, phi, psi = (dict[int, Any]() for _ in range(3))
     for i in reversed(range(count)):
         body = model.bodies[i]
         # Steps 1, 4, 5: accumulated about the link's origin, in its axes;

@@ -101,10 +101,7 @@ def hollerbach_3x3(
     count = len(model.bodies)
     tau: Values = [None] * count
     on = children(model)
-    D: list[Any] = [None] * count
-    e: list[Any] = [None] * count
-    c: list[Any] = [None] * count
-    M: list[Any] = [None] * count
+    D, e, c, M = (dict[int, Any]() for _ in range(4))
     for i in reversed(range(count)):
         body = model.bodies[i]
         J, mr = pseudo_inertia(body.m, body.r, body.I)[:3, :3], body.m * body.r

@@ -66,9 +66,7 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
     at = steps(model, q)
     count = len(model.bodies)
     on = children(model)
-    M = [None] * count
-    c = [None] * count
-    E = [None] * count
+    M, c, E = ([None] * count for _ in range(3))
     for j in reversed(range(count)):
         # (16)-(18): mass, centre and inertia of the composite, about its centre, in the axes of link j
         pieces = [(model.bodies[j].m, model.bodies[j].r, model.bodies[j].I)]

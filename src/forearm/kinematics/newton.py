@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from forearm.portable import total
 from forearm.symbols import iterate
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
@@ -126,7 +128,7 @@ def step(task: PoseTask, state: NewtonState) -> NewtonState:
     tried = task.within([x + state.share * d for x, d in zip(state.q, state.dq, strict=True)])
     pose, J = task.hand(tried)
     e, squares = pose_error(task.target, pose, task.attitude)
-    cost, before = _sum(squares), _sum(state.squares)
+    cost, before = total(squares, 0.0), total(state.squares, 0.0)
     rank = task.if_solved(squares, -1.0, cost)  # solving the task takes precedence
 
     def taken(new: Values, old: Values) -> list[Scalar]:
@@ -263,9 +265,7 @@ def _gram(a: Rows, b: Rows, damping: Scalar) -> Array:
 
 def _shortened(dq: Values) -> list[Scalar]:
     """The step, scaled so that no joint moves by more than LONGEST."""
-    longest = LONGEST
-    for d in dq:
-        longest = maximum(abs(d), longest)
+    longest = reduce(lambda most, d: maximum(abs(d), most), dq, LONGEST)
     return [LONGEST / longest * d for d in dq]
 
 
@@ -292,14 +292,7 @@ def _is_open(bound: Scalar) -> bool:
 
 
 def _product(a: Values, b: Values) -> Scalar:
-    return _sum([x * y for x, y in zip(a, b, strict=True)])
-
-
-def _sum(terms: Values) -> Scalar:
-    total = 0.0
-    for term in terms:
-        total = total + term
-    return total
+    return total((x * y for x, y in zip(a, b, strict=True)), 0.0)
 
 
 def _columns(rows: Rows) -> list[Values]:

@@ -114,9 +114,7 @@ class JointColumns:
 
     def each(self, turn: SegmentRotation) -> JointColumns:
         """All of them in the axes of the rotation's parent."""
-        f, n, e = turn.up(self.f), turn.up(self.n), turn.up(self.e)
-        f_qd, n_qd = turn.up(self.f_qd), turn.up(self.n_qd)
-        return JointColumns(f, n, e, f_qd, n_qd, turn.up(self.f_q), turn.up(self.n_q))
+        return JointColumns(*map(turn.up, vars(self).values()))
 
     def moved(self, l: Array, twice_w: Array) -> JointColumns:  # noqa: E741
         """At the other end of l, which rotates with angular velocity w."""

@@ -4,9 +4,10 @@ forward mode along one direction, or reverse mode from one result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from forearm.portable import total
 from forearm.symbols.evaluate import called, substituted, transplanted
 from forearm.symbols.graph import (
     ABS,
@@ -32,6 +33,17 @@ from forearm.symbols.graph import (
 from forearm.symbols.linear import solve_general
 from forearm.symbols.region import Region
 from forearm.symbols.scalars import Scalar, Values, choose, is_zero, look_up, objects
+
+# The slopes of functions of one operand x with the value y; that of a sign is 0 wherever it exists.
+SLOPES: dict[int, Callable[[Expr, Expr], Scalar]] = {
+    SQRT: lambda _, y: 0.5 / y,
+    COS: lambda x, _: -x.sin(),
+    SIN: lambda x, _: x.cos(),
+    ABS: lambda x, _: x.sign(),
+    EXP: lambda _, y: y,
+    SIGN: lambda *_: 0.0,
+    ROUND: lambda *_: 0.0,
+}
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
@@ -113,9 +125,7 @@ def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[
     region, operands = graph.calls[place]
     body, inputs, values, count = _opened(region)
     symbols = [body.input(f"weight[{k}]") for k in range(len(values))]
-    weighted = 0.0
-    for symbol, value in zip(symbols, values, strict=True):
-        weighted = weighted + symbol * value
+    weighted = total((symbol * value for symbol, value in zip(symbols, values, strict=True)), 0.0)
     results = gradient(body, weighted, inputs[count:])
     if count:
         solved = solve_general(_left(body, values, inputs).T, objects(symbols))
@@ -176,23 +186,12 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
     elif kind == ATAN2:
         y, square = Expr(graph, b, False), x * x + Expr(graph, b, False) * Expr(graph, b, False)
         slopes = [(a, y / square), (b, -(x / square))]
-    elif kind == SQRT:
-        slopes = [(a, 0.5 / made)]
-    elif kind == COS:
-        slopes = [(a, -x.sin())]
-    elif kind == SIN:
-        slopes = [(a, x.cos())]
-    elif kind == ABS:
-        slopes = [(a, x.sign())]
-    elif kind == EXP:
-        slopes = [(a, made)]
+    elif kind in SLOPES:
+        slopes = [(a, SLOPES[kind](x, made))]
     elif kind == LOOKUP:
         slopes = [(a, look_up(graph.tables[place].slope(), x))]
-    elif kind in (CHOOSE, PICK):
-        slopes = []
     else:
-        assert kind in (SIGN, ROUND)  # zero wherever the derivative exists
-        slopes = [(a, 0.0)]
+        slopes = []
     return [(operand, number(slope)) for operand, slope in slopes if operand not in graph.values]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from forearm.errors import current_name
 from forearm.portable import atan2 as atan2_of_floats
 from forearm.portable import cos as cos_of_float
 from forearm.portable import exp as exp_of_float
@@ -149,10 +148,3 @@ def _has_symbols(*given: Scalar) -> bool:
 
 def _by_entry(function: Callable[..., Scalar], *given: Scalar) -> Scalar:
     return np.frompyfunc(function, len(given), 1)(*given)
-
-
-RENAMED = {"sine": "sin", "cosine": "cos", "exponential": "exp", "arctangent": "atan2"}
-
-
-def __getattr__(name: str) -> Any:
-    return globals()[current_name(name, RENAMED, __name__)]

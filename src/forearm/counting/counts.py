@@ -121,7 +121,7 @@ def count_generated(arm: Arm, name: str) -> Counts:
     """
     check_choice(name, METHODS["inverse"], "count, method of inverse")
     model, graph = counted_model(arm), Graph()
-    q, qd, qdd = ([graph.input(f"{x}[{i}]") for i in range(model.n)] for x in ("q", "qd", "qdd"))
+    q, qd, qdd = (graph.inputs(name, model.n) for name in ("q", "qd", "qdd"))
     torques = INVERSE[name](model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
     simplified, results = refined(graph, model.gathered(torques))
     return simplified.counts(results)

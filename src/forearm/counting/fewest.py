@@ -15,7 +15,6 @@ from forearm.counting.models import GenericChain
 from forearm.counting.printed import printed
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.files.builtin import load_builtin
-from forearm.model import Model
 from forearm.reduction.chain import SYMMETRIC, Chain
 from forearm.reduction.composite import forward, inertia_matrix
 from forearm.reduction.frames import chain_of
@@ -58,7 +57,7 @@ def steps_to_fewest(arm: Arm, function: str = "inverse", own_gravity: bool = Fal
 
     if function == "inverse":
         graph = Graph()
-        q, qd, qdd = _inputs(graph, model, "q", "qd", "qdd")
+        q, qd, qdd = (graph.inputs(name, model.n) for name in ("q", "qd", "qdd"))
         whole = newton_euler(model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
         take("Newton-Euler, two elementary turns a joint, every value once", graph, whole, everything=True)
         take("what no torque needs left out", graph, whole)
@@ -118,7 +117,7 @@ def _trace(chain: Chain, function: str, general: ReductionPlan | None = None) ->
     if general is not None:
         chain = settled(_with_symbols(placed(chain, general), graph), general)
     model = chain.model
-    q, qd, qdd, tau = _inputs(graph, model, "q", "qd", "qdd", "tau")
+    q, qd, qdd, tau = (graph.inputs(name, model.n) for name in ("q", "qd", "qdd", "tau"))
     results: Any
     if function == "inverse":
         results = model.gathered(inverse(chain, model.rates(q), model.rates(qd), model.rates(qdd)))
@@ -128,10 +127,6 @@ def _trace(chain: Chain, function: str, general: ReductionPlan | None = None) ->
     else:
         results = forward(chain, model.rates(q), model.rates(qd), tau, [0.0] * model.n)
     return graph, results
-
-
-def _inputs(graph: Graph, model: Model, *names: str) -> list[list[Any]]:
-    return [[graph.input(f"{name}[{i}]") for i in range(model.n)] for name in names]
 
 
 def _with_symbols(chain: Chain, graph: Graph) -> Chain:

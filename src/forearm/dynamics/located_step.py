@@ -79,7 +79,8 @@ class SwitchWatch:
         given = self.plant.given(state.q, state.qd, u, state.contact)
 
         def missing(more: Values, less: Values) -> Values:
-            return [choose(0.0, state.is_free[j], 1.0, more[j] - less[j]) for j in self.dry]
+            apart = [more[j] - less[j] for j in self.dry]
+            return [choose(0.0, state.is_free[j], 1.0, x) for j, x in zip(self.dry, apart, strict=True)]
 
         return missing(plus, given), missing(given, minus)
 
@@ -102,7 +103,7 @@ class SwitchWatch:
 
     def stand(self, state: StepState) -> Scalar:
         """The number of sticking coordinates."""
-        return total((1.0 - state.is_free[j] for j in self.dry), 0.0)
+        return total([1.0 - state.is_free[j] for j in self.dry], 0.0)
 
 
 def step(

@@ -292,7 +292,7 @@ def _is_open(bound: Scalar) -> bool:
 
 
 def _product(a: Values, b: Values) -> Scalar:
-    return total((x * y for x, y in zip(a, b, strict=True)), 0.0)
+    return total([x * y for x, y in zip(a, b, strict=True)], 0.0)
 
 
 def _columns(rows: Rows) -> list[Values]:

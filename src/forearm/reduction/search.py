@@ -23,6 +23,7 @@ from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
 from forearm.symbols.scalars import is_zero, objects
 
+STATE = ("q", "qd", "qdd")
 LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
 SLOTS = (
     ("m", "before.hx", "before.hy", "before.hz", "before.Jxz"),
@@ -38,10 +39,7 @@ class CountedMotion:
 
     def __init__(self, chain: Chain) -> None:
         self.graph = Graph()
-        self.q, self.qd, self.qdd = (
-            [self.graph.input(f"{name}[{i}]") for i in range(len(chain.segments))]
-            for name in ("q", "qd", "qdd")
-        )
+        self.q, self.qd, self.qdd = (self.graph.inputs(name, len(chain.segments)) for name in STATE)
         self.motion = motion_of(chain, self.q, self.qd, self.qdd)
         self.size = len(self.graph)
 
@@ -208,9 +206,7 @@ def best_choices(chain: Chain) -> DerivativeChoices:
 
 def _cost_of_derivatives(chain: Chain, choices: DerivativeChoices) -> tuple[int, int]:
     graph = Graph()
-    q, qd, qdd = (
-        [graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd")
-    )
+    q, qd, qdd = (graph.inputs(name, len(chain.segments)) for name in STATE)
     counts = graph.counts(derivatives(chain, q, qd, qdd, choices))
     return counts.mul + counts.add, counts.mul
 

@@ -41,7 +41,7 @@ def subtask_division(work: SubtaskProgram) -> Division:
     """
     graph, left = Graph(), work.remaining
     n = len(left.chain)
-    q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(n)] for name in STATE)
+    q, qd, qdd = (graph.inputs(name, n) for name in STATE)
     values = dict(enumerate(given_values(left.chain, joints_at(left.chain, q, qd, qdd))))
     nodes = {}
     for task, operations in enumerate(work.operations):

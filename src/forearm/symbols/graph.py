@@ -79,6 +79,13 @@ class Graph:
         """A value that changes with each evaluation."""
         return Expr(self, self._leaf(INPUT, name), False)
 
+    def inputs(self, name: str, *shape: int) -> Any:
+        """An array of inputs, each named after its index, such as q[0]."""
+        made = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            made[index] = self.input(f"{name}{list(index)}")
+        return made
+
     def parameter(self, name: str) -> Expr:
         """A value known before any evaluation: what is computed from parameters alone is offline."""
         return Expr(self, self._leaf(PARAMETER, name), False)

@@ -97,7 +97,7 @@ def position_geometry(screws: Screws, point: Floats) -> Position:
     w, p, revolute = screws.w, screws.p, screws.revolute
     # A prismatic joint has a direction but no location: its line passes through the origin of the previous
     # frame.
-    frame = _first_frame(w[0], p[0] if revolute[0] else (p[1] if revolute[1] else point))
+    frame = pose(rotation_from_z(w[0]), p[0] if revolute[0] else (p[1] if revolute[1] else point))
     first, _ = link_between(frame, w[1], p[1] if revolute[1] else frame[:3, 3])
     base = matmul(frame, _along_z(first))
     first, at_second = link_between(base, w[1], p[1] if revolute[1] else base[:3, 3])
@@ -139,7 +139,7 @@ def parallel_geometry(screws: Screws, centre: Floats, backwards: bool) -> Geomet
         1.0 if dot(axis, screws.w[1]) > 0.0 or i not in (2, 3) else -1.0 for i, axis in enumerate(screws.w)
     ]
     w, p = screws.w * np.array(signs)[:, None], screws.p
-    frame = _first_frame(w[0], p[0])
+    frame = pose(rotation_from_z(w[0]), p[0])
     first, _ = link_between(frame, w[1], p[1])
     base = matmul(frame, _along_z(first))
     first, at_second = link_between(base, w[1], p[1])
@@ -176,10 +176,6 @@ def home_rotation(position: Position) -> Floats:
 def in_hand(screws: Screws, point: Floats) -> Numbers:
     """A point of the base frame, at q = 0, in the hand's frame."""
     return tuple(_short(v) for v in matmul(inverse_pose(screws.home)[:3], np.append(point, 1.0)))
-
-
-def _first_frame(w: Floats, p: Floats) -> Floats:
-    return pose(rotation_from_z(w), p)
 
 
 def _along_z(link: CommonNormal) -> Floats:

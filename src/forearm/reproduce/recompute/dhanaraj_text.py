@@ -29,7 +29,6 @@ from forearm.schedules.subtasks import OPERATIONS
 from forearm.symbols import Graph
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
-from forearm.symbols.scalars import objects
 
 LINKS = 6
 # Rows of Table 1.1 and the formulation counted for each
@@ -125,7 +124,7 @@ def reformulated() -> Figures:
     turning = per_quantity("revolute")
     graph = Graph()
     R = np.round(load_builtin("stanford-dhanaraj6").joint("joint3").before[:3, :3])
-    before = objects([[graph.input(f"lambda[{i}, {k}]") for k in range(3)] for i in range(3)])
+    before = graph.inputs("lambda", 3, 3)
     carried = graph.counts(R.T @ before @ R)
     body, recorder = GenericChain("R", inertia="diagonal").model().bodies[0], Recorder()
     gyroscopic = recorder.counts(

@@ -18,7 +18,6 @@ from forearm.reproduce.recompute import Figures, by_words, divisions_too
 from forearm.symbols import Graph
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
-from forearm.symbols.scalars import objects
 
 WORDS = ("multiplications", "additions")
 # coefficients of an efficiency curve, none of them 0 or 1
@@ -57,7 +56,7 @@ def table_3_3() -> Figures:
 def table_3_3_traced() -> Figures:
     """Dhanaraj Table 3.3: operations of our branch-free friction model, traced for one joint."""
     graph = Graph()
-    f, n = (objects([graph.input(f"{v}[{k}]") for k in range(3)]) for v in "fn")
+    f, n = (graph.inputs(name, 3) for name in "fn")
     way = graph.input("way")
     journal = Bearing(kind="journal", mu=0.1, radius=0.08, distance=0.2)
     linear = Bearing(kind="linear", mu=0.1, distance=0.2)

@@ -42,14 +42,18 @@ class PrintedValue:
 
 @record
 class Item:
-    """One table, figure or statement of a document."""
+    """One table, figure or statement of a document.
 
+    Args:
+        values: what it prints.
+    """
+
+    values: tuple[PrintedValue, ...] = ()
     document: str = choice("the document", DOCUMENTS)
     id: str = text("name in the catalogue")
     place: str = text("page, table, figure or equation")
     title: str = long_text("what the values are")
     kind: Kind = choice("how our values were obtained, unless a value says otherwise", KINDS)
-    values: tuple[PrintedValue, ...] = ()
     assumed: str = long_text("assumed inputs that the document does not give, or the convention chosen")
     recompute: str | None = text(
         "module.function of forearm.reproduce.recompute that returns {label: value}; None: none does",

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cache
 from importlib import resources
@@ -18,13 +18,12 @@ from forearm.counting.fewest import fewest
 from forearm.counting.models import chain
 from forearm.counting.polynomial import Polynomial
 from forearm.symbols.counts import Counts
-from forearm.values import frozen
 
 FILE = "general.json"
 LONGEST = 9  # joints of the longest chain whose fewest operations are stored
 
 
-@frozen
+@dataclass(frozen=True)
 class GeneralMethod:
     """The counts of a method for every n: operations, cost of one more joint, Waters' matrix operations."""
 

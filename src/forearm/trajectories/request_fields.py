@@ -11,7 +11,7 @@ import numpy as np
 
 from forearm.errors import InputError, shorten
 from forearm.reading.fields import Field, FlagField, ListField, NumberField, TableField
-from forearm.values import check_whole
+from forearm.reading.fields import WholeField as WholeField
 
 OPEN = "open"
 
@@ -98,30 +98,6 @@ class LimitAlongPath:
             "oneOf": [*(kind.schema() for kind in kinds), ListField(self._place).schema() | {"minItems": 2}],
             "description": self.doc,
         }
-
-
-@dataclass(frozen=True)
-class WholeField:
-    """A whole number within bounds, or one of a few."""
-
-    doc: str
-    least: int
-    most: int
-    choices: tuple[int, ...] = ()
-
-    def read(self, value: Any, place: str) -> int:
-        """The number."""
-        found = check_whole(value, place, self.least, self.most)
-        if self.choices and found not in self.choices:
-            raise InputError(f"expected one of {', '.join(map(str, self.choices))}, got {found}.", place)
-        return found
-
-    def schema(self) -> dict[str, Any]:
-        """Its bounds."""
-        bounds = (
-            {"enum": list(self.choices)} if self.choices else {"minimum": self.least, "maximum": self.most}
-        )
-        return {"type": "integer", **bounds, "description": self.doc}
 
 
 @dataclass(frozen=True)

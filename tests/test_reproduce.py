@@ -65,7 +65,7 @@ def test_command_prints_and_gives_the_totals_of_the_results(
 ) -> None:
     monkeypatch.setattr("forearm.cli.reproduce.reproduce", lambda document, _: reproduced(document))
     text = called(capsys, "reproduce", "silver")[1]
-    assert catalogue("silver")[0].values[0][0] in text
+    assert catalogue("silver")[0].values[0].label in text
     found = document(capsys, "reproduce", "silver")
     rows = found["results"]
     assert {"document", "place", "printed", "ours", "verdict", "kind", "reason"} <= set(rows[0])
@@ -87,7 +87,7 @@ def test_command_prints_and_gives_the_totals_of_the_results(
 
 
 def test_the_headline_counts_only_what_is_recomputed() -> None:
-    item = Item("waters", "id", "p. 1", "title", (), "recomputed")
+    item = Item(document="waters", id="id", place="p. 1", title="title", kind="recomputed")
 
     def made(kind: Kind, verdict: Verdict, ours: float | None = 1.0) -> Result:
         return Result(item, "label", "1", ours, verdict, "", kind)

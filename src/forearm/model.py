@@ -18,10 +18,10 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.portable import matmul
-from forearm.records import frozen
 from forearm.spatial import rotation_from_z
 from forearm.spatial import tilde as tilde
 from forearm.symbols.scalars import is_zero
+from forearm.values import frozen
 
 Array = Any  # NDArray of float64, or of objects that add and multiply
 Scalar = Any
@@ -304,6 +304,12 @@ def refuse_tree(model: Model, what: str) -> None:
             "of the formulations, newton-euler, modified-newton-euler, gibbs-appell, kane, lagrange-silver "
             "and the Hollerbach forms take trees."
         )
+
+
+def noted(note: Note, link: int, **values: Any) -> None:
+    """Note several quantities of a link, each by its symbol."""
+    for symbol, value in values.items():
+        note(symbol, link, value)
 
 
 def silent(_symbol: str, _link: int, _value: Any) -> None:

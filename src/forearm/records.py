@@ -84,12 +84,6 @@ def anything(doc: str, *kinds: type, default: Any = dataclasses.MISSING) -> Any:
     return declared(ObjectField(doc, kinds), default=default)
 
 
-@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
-def frozen(cls: type[T]) -> type[T]:
-    """Make a frozen dataclass of what is computed: each is equal to itself alone."""
-    return dataclasses.dataclass(frozen=True, eq=False)(cls)
-
-
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,

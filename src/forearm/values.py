@@ -1,13 +1,14 @@
-"""Validation of numbers, names, arrays and poses given by a caller."""
+"""Validation of numbers, names, arrays and poses given by a caller; and frozen values of several parts."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,12 @@ MAX_NAME = 200
 MAX_TEXT = 20_000
 # No length, mass or torque is larger; products of a few such numbers still fit a float.
 LARGEST = 1e30
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def frozen(cls: type[T]) -> type[T]:
+    """A frozen dataclass that equals itself alone: results, and others that hold arrays."""
+    return dataclass(frozen=True, eq=False)(cls)
 
 
 def check_name(name: object, what: str) -> str:

@@ -16,7 +16,6 @@ from dynamics.cases import FORWARD, Load, assert_agree, awkward_states, random_l
 import forearm as fa
 from forearm import Arm, Bearing, Friction, InputError, Link, ModelError, Transmission, dynamics
 from forearm.dynamics import load_friction
-from forearm.model import model_of
 
 MOST_STEPS = 30  # a step that is halved counts each time
 RESIDUAL = 1e-12  # of the largest torque
@@ -207,7 +206,7 @@ def test_directions_of_joints_that_are_about_to_move() -> None:
     arm = loaded_arm("chain", 6, 3)
     q, _, tau = random_state(arm, 1)
     ways, rest = np.array([1.0, -1.0, 1.0]), np.zeros(3)
-    at_rest = load_friction.solve_loaded(arm, model_of(arm), q, rest, tau, directions=ways.tolist())
+    at_rest = load_friction.solve_loaded(arm, q, rest, tau, directions=ways.tolist())
     assert_agree(at_rest.qdd, dynamics.forward(arm, q, 1e-12 * ways, tau), 1e-8)
 
 

@@ -46,7 +46,7 @@ def test_one_thread_has_the_bits_of_a_batch(position_only: bool, limits: bool, i
     T = fa.kinematics.forward(ARM, posture(ARM, 6, COUNT))
     T[2, :3, 3] += 40.0
     start = posture(ARM, 9, COUNT) + np.linspace(-17.0, 17.0, COUNT)[:, None] if is_given else None
-    options = NumericOptions(position_only, limits, 1e-9, 6, 3, 60)
+    options = NumericOptions(position_only=position_only, limits=limits, starts=6, seed=3, most_steps=60)
     q, error, *work = by_threads(T, start, options)
     told: dict[str, Any] = {
         "position_only": position_only,
@@ -75,7 +75,7 @@ def test_one_thread_has_the_bits_of_a_batch(position_only: bool, limits: bool, i
 def test_poses_that_are_not_numbers_give_none() -> None:
     T = fa.kinematics.forward(ARM, posture(ARM, 6, 2))
     T[0, 1, 2] = np.nan
-    q, error, *work = by_threads(T, None, NumericOptions(False, True, 1e-9, 2, 0, 20))
+    q, error, *work = by_threads(T, None, NumericOptions(starts=2, most_steps=20))
     assert np.isnan(q[0]).all()
     assert np.isnan(error[0]).all()
     assert work[2][0] == 0.0

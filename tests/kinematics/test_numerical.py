@@ -327,7 +327,7 @@ def test_a_rotation_with_few_digits_is_made_one() -> None:
         ({"starts": 0}, f"starts: expected a whole number from 1 to {MOST_STARTS}"),
         ({"seed": -1}, "seed: expected a whole number from 0"),
         ({"most_steps": 1.5}, "most_steps: expected a whole number"),
-        ({"limits": 1}, "limits: expected bool"),
+        ({"limits": 1}, "limits: expected true or false"),
         ({"link": "elbow of nobody"}, "link"),
         ({"tolerance": 1e-15}, "tolerance: must be at least 1e-12"),
         ({"arm": "chain300"}, "at most 200 are supported"),

@@ -82,7 +82,12 @@ class Read(HTMLParser):
 
 def made(verdict: Verdict, ours: float | None = 1.5, text: str = "plain", reason: str = "") -> Result:
     item = Item(
-        "waters", f"id {text}", f"p. {text}", f"title {text}", (), "recomputed", assumed=f"assumed {text}"
+        document="waters",
+        id=f"id {text}",
+        place=f"p. {text}",
+        title=f"title {text}",
+        kind="recomputed",
+        assumed=f"assumed {text}",
     )
     return Result(item, f"label {text}", "2", ours, verdict, reason, item.kind)
 

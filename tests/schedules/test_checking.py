@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from schedules.brute import faults, random_graph
 
-from forearm import schedules
 from forearm.errors import InputError
 from forearm.schedules.checking import ScheduleEntry, check_schedule, violations, violations_of_entries
 from forearm.schedules.priority import schedule_by_priority
@@ -163,10 +162,3 @@ def test_what_is_no_schedule_is_refused_with_its_first_fault() -> None:
     ):
         check_schedule(TaskSchedule(graph, 1, (0.0, 0.0), (0, 0), "by hand"), graph, "here")
     check_schedule(TaskSchedule(graph, 1, (0.0, 1.0), (0, 0), "by hand"), graph, "here")
-
-
-def test_the_old_name_of_a_schedule_still_works_and_says_the_new_one() -> None:
-    with pytest.warns(FutureWarning, match="Schedule is now called TaskSchedule"):
-        assert schedules.Schedule is TaskSchedule
-    with pytest.raises(AttributeError, match="has no attribute 'Plan'"):
-        _ = schedules.Plan

@@ -42,10 +42,3 @@ def test_of_arrays_that_hold_symbols_and_numbers(name: str) -> None:
     np.testing.assert_allclose(alone, truth(VALUES)[0], rtol=CLOSE)
     np.testing.assert_allclose([ours(x) for x in VALUES.tolist()], truth(VALUES), rtol=CLOSE)
     np.testing.assert_allclose(ours(VALUES), truth(VALUES), rtol=CLOSE)
-
-
-def test_earlier_names_are_said_to_have_changed() -> None:
-    with pytest.warns(FutureWarning, match=r"symbols\.scalars\.exponential is now called exp"):
-        assert scalars.exponential is scalars.exp
-    with pytest.raises(AttributeError, match="no attribute 'tan'"):
-        scalars.tan  # noqa: B018

@@ -11,8 +11,8 @@ from forearm.arm.joint import Joint, Kind
 from forearm.arm.link import Link
 from forearm.arm.tree import resolve_mimics
 from forearm.portable import matmul
-from forearm.records import frozen
 from forearm.spatial import Floats, MassProperties, combine_bodies, inverse_pose, move_body, squared_pose
+from forearm.values import frozen
 
 
 @frozen

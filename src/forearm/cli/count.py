@@ -5,16 +5,17 @@ and compared with the printed values.
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import pairwise
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import ARM_HELP, Command, add_json, names_of, show_json
+from forearm.cli.command import Command, names_of, show_json
 from forearm.cli.loading import load
-from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.options import ARM, JSON, Option, plot
+from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
-from forearm.counting.cost import General
 from forearm.counting.counts import METHODS, Convention, CountedRun, count, run
 from forearm.counting.fewest import fewest, steps_to_fewest, table_210
 from forearm.counting.matrices import MatrixCounts, count_matrices
@@ -22,6 +23,7 @@ from forearm.counting.models import chain
 from forearm.counting.printed import CountComparison, compare, compare_steps, compare_table29, printed
 from forearm.counting.stored import fewest_general, stored
 from forearm.errors import InputError, ModelError
+from forearm.reading.fields import ChoiceField, FlagField
 from forearm.symbols.counts import Counts
 from forearm.tables import Report
 from forearm.values import check_choice
@@ -31,43 +33,11 @@ OWN = Convention(customised=True, own_gravity=True)  # as 'forearm generate --ri
 MOST = 3_000_000  # operations that are run for an arm; beyond it only the polynomial is given
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("arm", metavar="ARM", nargs="?", help=ARM_HELP)
-    parser.add_argument(
-        "--formulation",
-        metavar="NAME",
-        help=(
-            "only this formulation or method; 'forearm inverse --help' and 'forearm forward --help' list them"
-        ),
-    )
-    parser.add_argument(
-        "--function",
-        choices=tuple(METHODS),
-        metavar="NAME",
-        help=f"only what computes this, {names_of(METHODS)} (default: all)",
-    )
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help=(
-            "operations saved by each optimisation step; with a formulation, its cost by quantity and link"
-        ),
-    )
-    parser.add_argument(
-        "--printed",
-        action="store_true",
-        help="our counts compared with those printed in the documents; needs no ARM",
-    )
-    add_plot(parser, "cost against n for every formulation; needs no ARM")
-    add_json(parser)
-
-
 def _run(given: argparse.Namespace) -> int:
     if given.arm is None and not (given.printed or given.plot):
         raise InputError("expected an ARM, --printed or --plot FILE. See 'forearm count --help'.", "count")
     if given.arm is None and (given.formulation or given.function or given.explain):
         raise InputError("--formulation, --function and --explain need an ARM.", "count")
-    check_picture("--plot", given.plot)
     document: dict[str, Any] = {}
     blocks: list[Report] = []
     with ProgressBar() as bar:
@@ -108,36 +78,34 @@ def _count_arm(
         _explain(arm, function, chosen[function][0], document, blocks)
         return
     rows = {
-        function: [_counted(arm, name, function, bar) for name in names] for function, names in chosen.items()
+        function: [_row(arm, name, function, bar) for name in names] for function, names in chosen.items()
     }
     document["methods"] = [row for group in rows.values() for row in group]
     for row in document["methods"] if given.json else []:
         adds = stored(row["name"], row["function"]).per_joint
         row["per_joint"] = {kind: asdict(counts) for kind, counts in adds.items()}
-    said = (
+    lines = (
         f"{arm.name}, n = {arm.n}: multiplications + additions of one evaluation",
         "general: a chain of revolute joints with symbolic parameters, gravity along z0; customised: "
         f"this arm's numbers, rigid, {_gravity(arm)}; code with drives takes more ('forearm generate' says "
         "how much). 4x4: Waters' count for the general chain, m matrix products and a operations of order "
         "16.",
     )
-    blocks.append(Report(before=said))
+    blocks.append(Report(before=lines))
     header = ["method", f"general n = {arm.n}", "customised", "div", "trig", "4x4"]
     if name is None:
         document["fewest"] = {function: _fewest_row(arm, function, bar) for function in rows}
     for function, group in rows.items():
         cells = [_cells(row) for row in group]
         if name is None:
-            cells.append(_fewest_cells(document["fewest"][function]))
+            few = {"name": "generated code", "matrices": None} | document["fewest"][function]
+            cells.append(_cells(few))
         blocks.append(Report(header, cells, TITLES[function]))
-    if any(row["customised"] is None for group in rows.values() for row in group):
-        reasons = sorted(
-            {row["reason"] for group in rows.values() for row in group if row["customised"] is None}
-        )
-        blocks.append(Report(before=[f"-: {reason}" for reason in reasons]))
-    lines = [_general_lines(row) for group in rows.values() for row in group]
+    reasons = {row["reason"] for row in document["methods"] if row["customised"] is None}
+    if reasons:
+        blocks.append(Report(before=[f"-: {reason}" for reason in sorted(reasons)]))
     title = "General n, fitted to exact counts and confirmed at further n"
-    blocks.append(Report(before=[title, *lines]))
+    blocks.append(Report(before=[title, *map(_general_lines, document["methods"])]))
 
 
 def _gravity(arm: Arm) -> str:
@@ -146,11 +114,6 @@ def _gravity(arm: Arm) -> str:
     if z and not (x or y):
         return "gravity along z0"
     return f"its own gravity ({x:g}, {y:g}, {z:g}) m/s^2, where fa.counting.count has gravity along z0"
-
-
-def _counted(arm: Arm, name: str, function: str, bar: ProgressBar) -> dict[str, Any]:
-    bar.say(f"counting {TITLES[function].lower()} by {name}")
-    return _row(arm, name, function)
 
 
 def _fewest_row(arm: Arm, function: str, bar: ProgressBar) -> dict[str, Any]:
@@ -162,29 +125,15 @@ def _fewest_row(arm: Arm, function: str, bar: ProgressBar) -> dict[str, Any]:
     }
 
 
-def _fewest_cells(row: dict[str, Any]) -> list[str]:
-    own = row["customised"]
-    return ["generated code", _sum(row["general_at_n"]), _sum(own), str(own["div"]), str(own["trig"]), "-"]
-
-
 def _explain_steps(arm: Arm, function: str, document: dict[str, Any], blocks: list[Report]) -> None:
     """Operations saved by each optimisation step."""
     steps = steps_to_fewest(arm, function, own_gravity=True)
-    rows, before = [], None
-    for step in steps:
-        c = step.counts
-        total = c.mul + c.add
-        rows.append(
-            [
-                step.title,
-                str(c.mul),
-                str(c.add),
-                str(total),
-                "" if before is None else str(before - total),
-                str(c.trig),
-            ]
-        )
-        before = total
+    sums = [step.counts.operations for step in steps]
+    saved = ["", *(str(before - after) for before, after in pairwise(sums))]
+    rows = [
+        [step.title, str(step.counts.mul), str(step.counts.add), str(total), less, str(step.counts.trig)]
+        for step, total, less in zip(steps, sums, saved, strict=True)
+    ]
     document["steps"] = [{"title": step.title, **asdict(step.counts)} for step in steps]
     title = (
         f"{TITLES[function]} of {arm.name}, rigid, {_gravity(arm)}: what each step leaves, and what it saved"
@@ -202,32 +151,25 @@ def _chosen(name: str | None, function: str | None) -> dict[str, tuple[str, ...]
     return {f: (name,) for f, names in among.items() if name in names}
 
 
-def _row(arm: Arm, name: str, function: str) -> dict[str, Any]:
+def _row(arm: Arm, name: str, function: str, bar: ProgressBar) -> dict[str, Any]:
+    bar.say(f"counting {TITLES[function].lower()} by {name}")
     known = stored(name, function)
     by = known.operations
     row: dict[str, Any] = {
         "function": function,
         "name": name,
         "general": {"mul": str(by.mul), "add": str(by.add), "div": str(by.div), "from": by.start},
-        "general_at_n": _at(by, arm.n),
+        "general_at_n": {kind: getattr(by.at(arm.n), kind) for kind in ("mul", "add", "div")},
         "matrices": None,
     }
     if known.matrices is not None:
         m, a = known.matrices
-        at_n = (
-            count_matrices(chain(arm.n), name)
-            if arm.n < max(m.start, a.start)
-            else MatrixCounts(m(arm.n), a(arm.n))
-        )
+        is_counted = arm.n < max(m.start, a.start)
+        at_n = count_matrices(chain(arm.n), name) if is_counted else MatrixCounts(m(arm.n), a(arm.n))
         row["matrices"] = {"m": at_n.m, "a": at_n.a, "general_m": str(m), "general_a": str(a)}
     customised, row["reason"] = _customised(arm, name, function, by.at(arm.n))
     row["customised"] = None if customised is None else asdict(customised)
     return row
-
-
-def _at(by: General, n: int) -> dict[str, int]:
-    counts = by.at(n)
-    return {"mul": counts.mul, "add": counts.add, "div": counts.div}
 
 
 def _customised(arm: Arm, name: str, function: str, expected: Counts) -> tuple[Counts | None, str]:
@@ -240,13 +182,12 @@ def _customised(arm: Arm, name: str, function: str, expected: Counts) -> tuple[C
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    at_n, own, matrices = row["general_at_n"], row["customised"], row["matrices"]
+    own, matrices = row["customised"], row["matrices"]
     return [
         row["name"],
-        _sum(at_n),
+        _sum(row["general_at_n"]),
         _sum(own),
-        str(own["div"]) if own else "-",
-        str(own["trig"]) if own else "-",
+        *(str(own[kind]) if own else "-" for kind in ("div", "trig")),
         f"{matrices['m']}m+{matrices['a']}a" if matrices else "-",
     ]
 
@@ -277,8 +218,8 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
     rows = [
         (symbol or "rest", links[link] if link >= 0 else "", counts)
         for (symbol, link), counts in table.items()
+        if symbol or counts != Counts()
     ]
-    rows = [row for row in rows if row[0] != "rest" or row[2] != Counts()]
     total = result.counts
     document["explain"] = {
         "function": function,
@@ -286,8 +227,8 @@ def _explain(arm: Arm, function: str, name: str, document: dict[str, Any], block
         "total": asdict(total),
         "quantities": [{"symbol": symbol, "link": link, **asdict(counts)} for symbol, link, counts in rows],
     }
-    cells = [[symbol, link, str(c.mul), str(c.add), str(c.div), str(c.trig)] for symbol, link, c in rows]
-    cells.append(["total", "", str(total.mul), str(total.add), str(total.div), str(total.trig)])
+    shown = [*rows, ("total", "", total)]
+    cells = [[symbol, link, *map(str, (c.mul, c.add, c.div, c.trig))] for symbol, link, c in shown]
     title = (
         f"{name} on {arm.name}, customised, {_gravity(arm)}: an operation belongs to the first quantity that "
         "needs it"
@@ -302,11 +243,8 @@ def _beside_printed(document: dict[str, Any], blocks: list[Report]) -> None:
         "Dhanaraj Table 2.9, an interior joint": compare_table29(),
     }
     document["printed"] = [asdict(c) for group in groups.values() for c in group]
-    document["cited"] = [
-        {"place": table["place"], "row": row[0], "mul": row[1], "add": row[2]}
-        for table in printed()["cited"]
-        for row in table["rows"]
-    ]
+    cited = [(table["place"], *row[:3]) for table in printed()["cited"] for row in table["rows"]]
+    document["cited"] = [dict(zip(("place", "row", "mul", "add"), row, strict=True)) for row in cited]
     for title, group in groups.items():
         blocks.append(Report(before=[title, *map(_line, group)], under="    "))
     methods, rows = table_210()
@@ -316,11 +254,7 @@ def _beside_printed(document: dict[str, Any], blocks: list[Report]) -> None:
     cells = [[robot, *(" + ".join(map(str, pair)) or "-" for pair in pairs)] for robot, pairs in rows]
     title = "Dhanaraj Table 2.10, mul + add of customised inverse dynamics, and ours"
     blocks.append(Report(["robot", *methods], cells, title, after=[printed()["table_210"]["note"]]))
-    lines = [
-        f"{table['place']}: {row[0]}: {row[1]} mul, {row[2]} add"
-        for table in printed()["cited"]
-        for row in table["rows"]
-    ]
+    lines = [f"{place}: {row}: {mul} mul, {add} add" for place, row, mul, add in cited]
     title = "Cited by the documents from other papers; 'forearm reproduce mata' compares them with ours"
     blocks.append(Report(before=[title, *lines]))
 
@@ -337,11 +271,9 @@ def _line(c: CountComparison) -> str:
 def _figure(pair: tuple[int, ...] | None, unit: tuple[str, ...]) -> str:
     if pair is None:
         return "-"
-    return (
-        "+".join(f"{k}{u}" for k, u in zip(pair, unit, strict=True))
-        if "m" in unit or "a" in unit
-        else "/".join(map(str, pair))
-    )
+    if "m" in unit or "a" in unit:
+        return "+".join(f"{k}{u}" for k, u in zip(pair, unit, strict=True))
+    return "/".join(map(str, pair))
 
 
 COMMAND = Command(
@@ -349,6 +281,31 @@ COMMAND = Command(
         "forearm count puma560-akb --explain\nforearm count stanford --formulation newton-euler\n"
         "forearm count --printed"
     ),
-    _add_arguments,
+    (
+        replace(ARM[0], count="?"),
+        Option(
+            "--formulation",
+            "only this formulation or method; 'forearm inverse --help' and 'forearm forward "
+            "--help' list them",
+            "NAME",
+        ),
+        Option(
+            "--function",
+            f"only what computes this, {names_of(METHODS)} (default: all)",
+            reads=ChoiceField(tuple(METHODS)),
+        ),
+        Option(
+            "--explain",
+            "operations saved by each optimisation step; with a formulation, its cost by quantity and link",
+            reads=FlagField(),
+        ),
+        Option(
+            "--printed",
+            "our counts compared with those printed in the documents; needs no ARM",
+            reads=FlagField(),
+        ),
+        plot("cost against n for every formulation; needs no ARM"),
+        JSON,
+    ),
     _run,
 )

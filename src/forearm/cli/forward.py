@@ -4,56 +4,38 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
-from forearm.cli.inverse import STATE, add_load, read_load
+from forearm.cli.command import Command, names_of, show_json, width
+from forearm.cli.inverse import LOAD, STATE, ManyStates, defaults_of, read_load
 from forearm.cli.loading import load
 from forearm.cli.logfiles import FORWARD as MANY
-from forearm.cli.logfiles import add_files, check_files, run_files
+from forearm.cli.logfiles import check_files, run_files
+from forearm.cli.options import ARM, DEGREES, JSON, RIGID, Group, Option, state
 from forearm.cli.progress import ProgressBar
-from forearm.cli.states import add_degrees, add_state, read_state
+from forearm.cli.states import read_state, read_states
 from forearm.drives.motor import torque_of
 from forearm.dynamics.reference import FORWARD, forward
 from forearm.errors import InputError
 from forearm.tables import number, text_table
 
 USUAL = "articulated-body"
-ONE_STATE = {
-    "q": None,
-    "qd": None,
-    "tau": None,
-    "voltage": None,
-    "method": USUAL,
-    "hand_force": None,
-    "hand_moment": None,
-}
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser)
-    add_degrees(parser)
-    add_rigid(parser)
-    add_json(parser)
-    state = group(parser, "one state")
-    for name in ("q", "qd", "tau"):
-        add_state(state, name, f"joint {STATE[name]} (default: zero)")
-    add_state(state, "voltage", "motor voltages instead of torques, V")
-    add_load(state)
-    state.add_argument("--method", default=USUAL, metavar="NAME", help=names_of(FORWARD, USUAL))
-    add_files(group(parser, "many states"), MANY)
+ONE_STATE = Group(
+    "one state",
+    (
+        *(state(name, f"joint {STATE[name]} (default: zero)") for name in ("q", "qd", "tau")),
+        state("voltage", "motor voltages instead of torques, V"),
+        *LOAD,
+        Option("--method", names_of(FORWARD, USUAL), "NAME", default=USUAL),
+    ),
+)
 
 
 def _run(given: argparse.Namespace) -> int:
-    check_files(given, ONE_STATE)
+    check_files(given, defaults_of(ONE_STATE))
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
     if given.source is not None:
         return run_files(given, arm, MANY)
-    q, qd, tau = (
-        np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees and name != "tau")
-        for name, text in (("q", given.q), ("qd", given.qd), ("tau", given.tau))
-    )
+    q, qd, tau = read_states(arm, given, "q", "qd", "tau")
     voltage = None
     if given.voltage is not None:
         if given.tau is not None:
@@ -77,6 +59,6 @@ def _run(given: argparse.Namespace) -> int:
 COMMAND = Command(
     "forearm forward puma560 --q 0,0.8,-1.6,0,0.5,0 --tau 1,30,5,0,0,0\n"
     "forearm forward puma560 --from log.csv --to accelerations.csv",
-    _add_arguments,
+    (*ARM, DEGREES, RIGID, JSON, ONE_STATE, ManyStates(MANY)),
     _run,
 )

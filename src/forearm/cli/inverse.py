@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json, width
+from forearm.cli.command import Command, group, names_of, show_json, width
 from forearm.cli.loading import load
 from forearm.cli.logfiles import INVERSE as MANY
-from forearm.cli.logfiles import add_files, check_files, run_files
+from forearm.cli.logfiles import Computation, add_files, check_files, run_files
+from forearm.cli.options import ARM, DEGREES, JSON, RIGID, Group, Option, state
 from forearm.cli.progress import ProgressBar
-from forearm.cli.states import add_degrees, add_state, read_numbers, read_state
+from forearm.cli.states import read_numbers, read_states
 from forearm.drives.motor import voltage_of, without_constants
 from forearm.dynamics.reference import INVERSE, inverse
 from forearm.dynamics.tracing import trace
+from forearm.reading.fields import FlagField
 from forearm.tables import number, text_table
+from forearm.values import frozen
 
 USUAL = "newton-euler"
 STATE = {
@@ -26,25 +29,44 @@ STATE = {
     "qdd": "accelerations, rad/s^2 (m/s^2)",
     "tau": "torques, N m (forces, N)",
 }
-ONE_STATE = {
-    "q": None,
-    "qd": None,
-    "qdd": None,
-    "formulation": USUAL,
-    "trace": False,
-    "hand_force": None,
-    "hand_moment": None,
-}
+# what the surroundings do, the same for inverse and forward
+LOAD = (
+    Option("--hand-force", "external force on the hand, hand axes, N (default: 0)", "X,Y,Z"),
+    Option("--hand-moment", "external moment on the hand, hand axes, N m (default: 0)", "X,Y,Z"),
+)
 
 
-def add_load(parser: argparse._ActionsContainer) -> None:
-    """The options for what the surroundings do: the same for inverse and forward."""
-    parser.add_argument(
-        "--hand-force", metavar="X,Y,Z", help="external force on the hand, hand axes, N (default: 0)"
-    )
-    parser.add_argument(
-        "--hand-moment", metavar="X,Y,Z", help="external moment on the hand, hand axes, N m (default: 0)"
-    )
+@frozen
+class ManyStates:
+    """The options for files with many states."""
+
+    what: Computation
+
+    def add_to(self, parser: argparse.ArgumentParser) -> tuple[Option, ...]:
+        """Add them to a parser, as a group."""
+        add_files(group(parser, "many states"), self.what)
+        return ()
+
+
+ONE_STATE = Group(
+    "one state",
+    (
+        *(state(name, f"joint {STATE[name]} (default: zero)") for name in ("q", "qd", "qdd")),
+        *LOAD,
+        Option("--formulation", names_of(INVERSE, USUAL), "NAME", default=USUAL),
+        Option(
+            "--trace",
+            "show every intermediate quantity under the document's symbol",
+            reads=FlagField(),
+            default=False,
+        ),
+    ),
+)
+
+
+def defaults_of(options: Group) -> dict[str, Any]:
+    """The options of a group with their defaults."""
+    return {option.dest: option.default for option in options.options}
 
 
 def read_load(given: argparse.Namespace) -> dict[str, Any]:
@@ -53,47 +75,21 @@ def read_load(given: argparse.Namespace) -> dict[str, Any]:
     return {k: read_numbers(v, k.replace("_", "-"), 3) for k, v in options.items() if v is not None}
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser)
-    add_degrees(parser)
-    add_rigid(parser)
-    add_json(parser)
-    state = group(parser, "one state")
-    for name in ("q", "qd", "qdd"):
-        add_state(state, name, f"joint {STATE[name]} (default: zero)")
-    add_load(state)
-    state.add_argument("--formulation", default=USUAL, metavar="NAME", help=names_of(INVERSE, USUAL))
-    state.add_argument(
-        "--trace", action="store_true", help="show every intermediate quantity under the document's symbol"
-    )
-    add_files(group(parser, "many states"), MANY)
-
-
 def _run(given: argparse.Namespace) -> int:
-    check_files(given, ONE_STATE)
+    check_files(given, defaults_of(ONE_STATE))
     arm = load(given.arm, hand=given.hand)
     arm = arm.rigid() if given.rigid else arm
     if given.source is not None:
         return run_files(given, arm, MANY)
-    q, qd, qdd = (
-        np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
-        for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
-    )
+    q, qd, qdd = read_states(arm, given, "q", "qd", "qdd")
     surroundings = read_load(given)
     with ProgressBar(f"computing torques of {arm.name} by {given.formulation}"):
         tau = inverse(arm, q, qd, qdd, given.formulation, **surroundings)
         traced = trace(arm, q, qd, qdd, given.formulation, **surroundings) if given.trace else None
     voltage = None if without_constants(arm) or not arm.n else voltage_of(arm, tau, qd)
     if given.json:
-        document = {
-            "name": arm.name,
-            "formulation": given.formulation,
-            "q": q,
-            "qd": qd,
-            "qdd": qdd,
-            "tau": tau,
-            "voltage": voltage,
-        }
+        document = {"name": arm.name, "formulation": given.formulation, "q": q, "qd": qd, "qdd": qdd}
+        document |= {"tau": tau, "voltage": voltage}
         show_json(document | ({"trace": traced} if traced is not None else {}))
         return 0
     print(_table(arm, q, qd, qdd, tau, voltage))
@@ -131,6 +127,6 @@ COMMAND = Command(
         "forearm inverse puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,1,1,1,1,1\nforearm inverse puma560 --from "
         "log.csv --to torques.csv"
     ),
-    _add_arguments,
+    (*ARM, DEGREES, RIGID, JSON, ONE_STATE, ManyStates(MANY)),
     _run,
 )

@@ -8,11 +8,12 @@ from typing import Any, cast
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, group, show_json
+from forearm.cli.command import Command, names_of, show_json
 from forearm.cli.loading import load
-from forearm.cli.poses import add_form, read_form, read_pose
+from forearm.cli.options import ARM, DEGREES, JSON, Group, Option, state
+from forearm.cli.poses import USUAL, read_form, read_pose
 from forearm.cli.progress import ProgressBar
-from forearm.cli.states import add_degrees, add_state, read_state
+from forearm.cli.states import read_states
 from forearm.cli.terminal import show
 from forearm.errors import InputError, located
 from forearm.kinematics.hand import hand_motion
@@ -20,44 +21,17 @@ from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.manipulability import condition_number, manipulability
 from forearm.kinematics.orientation import FORMS
 from forearm.kinematics.poses import forward
+from forearm.reading.fields import FlagField
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 
 ROWS = ("vx", "vy", "vz", "wx", "wy", "wz")
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser)
-    add_degrees(parser)
-    add_form(parser)
-    add_json(parser)
-    there = group(parser, "forward kinematics")
-    add_state(
-        there,
-        "q",
-        "joint positions, rad (m); with --pose solutions are sorted by distance from these (default: zero)",
-    )
-    add_state(there, "qd", "joint velocities, rad/s (m/s): adds the velocity of the hand")
-    add_state(there, "qdd", "joint accelerations, rad/s^2 (m/s^2): adds the acceleration of the hand")
-    there.add_argument("--link", metavar="LINK", help="this link instead of the hand")
-    there.add_argument(
-        "--jacobian", action="store_true", help="also the Jacobian: linear rows first, base axes"
-    )
-    back = group(parser, "inverse kinematics")
-    back.add_argument(
-        "--pose", metavar="X,Y,Z,...", help="position, m, then the numbers of --form: all solutions"
-    )
-    back.add_argument(
-        "--numeric", action="store_true", help="with --pose: one numeric solution from --q, for any arm"
-    )
-    back.add_argument(
-        "--nearest",
-        action="store_true",
-        help="with --pose: the nearest reachable pose if it cannot be reached",
-    )
-    back.add_argument(
-        "--no-limits", action="store_true", help="with --pose: also solutions beyond joint limits"
-    )
+WITH_POSE = {
+    "numeric": "one numeric solution from --q, for any arm",
+    "nearest": "the nearest reachable pose if it cannot be reached",
+    "no-limits": "also solutions beyond joint limits",
+}
+UNITS = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s", "acceleration": "m/s^2"}
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -67,14 +41,10 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _forward(given: argparse.Namespace, arm: Arm) -> int:
-    for option in [
-        f"--{name}" for name in ("no-limits", "numeric", "nearest") if getattr(given, name.replace("-", "_"))
-    ]:
-        raise InputError("only with --pose.", option)
-    q, qd, qdd = (
-        np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees)
-        for name, text in (("q", given.q), ("qd", given.qd), ("qdd", given.qdd))
-    )
+    for name in WITH_POSE:
+        if getattr(given, name.replace("-", "_")):
+            raise InputError("only with --pose.", f"--{name}")
+    q, qd, qdd = read_states(arm, given, "q", "qd", "qdd")
     if given.link is not None:
         with located("--link"):
             arm.link(given.link)
@@ -84,34 +54,21 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
         "manipulability": float(manipulability(arm, q, link=given.link)),
         "condition_number": float(condition_number(arm, q, link=given.link)),
     }
-    moving = {"velocity": motion.velocity, "angular_velocity": motion.angular_velocity}
-    second = {"acceleration": motion.acceleration, "angular_acceleration": motion.angular_acceleration}
+    orientation = motion.orientation(given.form)
     if given.json:
-        document: dict[str, Any] = {
-            "name": arm.name,
-            "link": given.link,
-            "q": q,
-            "qd": qd,
-            "qdd": qdd,
-            "pose": motion.pose,
-        }
-        document |= {
-            "position": motion.position,
-            "form": given.form,
-            "orientation": motion.orientation(given.form),
-        }
-        show_json(document | moving | second | {"jacobian": J} | measures)
+        document = {"name": arm.name, "link": given.link, "q": q, "qd": qd, "qdd": qdd}
+        document |= {"position": motion.position, "form": given.form, "orientation": orientation}
+        show_json(document | vars(motion) | {"jacobian": J} | measures)
         return 0
-    shown = {"position": motion.position} | (moving | second if given.qd or given.qdd else {})
-    units = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s", "acceleration": "m/s^2"}
+    names = [*UNITS, "angular_acceleration"] if given.qd or given.qdd else ["position"]
     rows = [
-        [name.replace("_", " "), *map(_short, vector), units.get(name, "rad/s^2")]
-        for name, vector in shown.items()
+        [name.replace("_", " "), *map(_short, getattr(motion, name)), UNITS.get(name, "rad/s^2")]
+        for name in names
     ]
     title = f"{arm.name}, {given.link or 'hand'}, base axes"
-    orientation = f"orientation, {given.form}: {_named(given.form, motion.orientation(given.form))}"
+    oriented = f"orientation, {given.form}: {_named(given.form, orientation)}"
     measured = [f"{name.replace('_', ' ')}: {number(value)}" for name, value in measures.items()]
-    parts = [Report(before=[orientation]), Report(before=measured)]
+    parts = [Report(before=[oriented]), Report(before=measured)]
     if given.jacobian:
         columns = [[name, *map(_short, row)] for name, row in zip(ROWS, J, strict=True)]
         parts.append(Report(["J", *(joint.name for joint in arm.joints)], columns))
@@ -120,9 +77,7 @@ def _forward(given: argparse.Namespace, arm: Arm) -> int:
 
 
 def _inverse(given: argparse.Namespace, arm: Arm) -> int:
-    wrong = [f"--{name}" for name in ("qd", "qdd", "link") if getattr(given, name)] + [
-        "--jacobian"
-    ] * given.jacobian
+    wrong = [f"--{name}" for name in ("qd", "qdd", "link", "jacobian") if getattr(given, name)]
     if wrong:
         raise InputError(
             f"it solves for joint positions, so {wrong[0]} does not apply; leave it out.", "--pose"
@@ -132,7 +87,7 @@ def _inverse(given: argparse.Namespace, arm: Arm) -> int:
             "--numeric already gives the nearest solution found; leave one of them out.", "--nearest"
         )
     T = read_pose(given.pose, given.form, given.degrees)
-    near = None if given.q is None else read_state(arm, given.q, "q", given.degrees)
+    near = None if given.q is None else read_states(arm, given, "q")[0]
     limits = not given.no_limits
     with ProgressBar(f"solving for {arm.name}"):
         q, verdict = (
@@ -164,16 +119,9 @@ def _branches(
     from forearm.kinematics import IKResult, inverse
 
     found = cast(IKResult, inverse(arm, T, limits=limits, near=near, nearest=nearest))
-    verdict = {
-        "reachable": found.reachable,
-        "singular": found.singular,
-        "undetermined": list(found.undetermined),
-    }
-    closest = found.nearest
-    if closest is None:
-        return found.q, verdict | {"message": found.message, "nearest": None}
-    at = {"q": closest.q, "pose": closest.pose, "distance": closest.distance, "angle": closest.angle}
-    return found.q, verdict | {"message": found.message, "nearest": at}
+    names = ("reachable", "singular", "undetermined", "message")
+    nearest_one = None if found.nearest is None else vars(found.nearest)
+    return found.q, {name: getattr(found, name) for name in names} | {"nearest": nearest_one}
 
 
 def _numeric(arm: Arm, T: Floats, near: Floats | None, limits: bool) -> tuple[Floats, dict[str, Any]]:
@@ -181,24 +129,17 @@ def _numeric(arm: Arm, T: Floats, near: Floats | None, limits: bool) -> tuple[Fl
     from forearm.kinematics import inverse_numeric
 
     found = inverse_numeric(arm, T, start=near, limits=limits)
-    reachable = bool(found.solved)
-    verdict = {"reachable": reachable, "error": found.error, "message": found.message, "nearest": None}
-    if not reachable:
-        at = {
-            "pose": forward(arm, found.q),
-            "distance": float(found.error[0]),
-            "angle": float(found.error[1]),
-        }
-        verdict["nearest"] = {"q": found.q} | at
-    return found.q[None][: int(reachable)], verdict
+    verdict = {"reachable": bool(found.solved), "error": found.error, "message": found.message}
+    if found.solved:
+        return found.q[None], verdict | {"nearest": None}
+    distance, angle = found.error.tolist()
+    at = {"q": found.q, "pose": forward(arm, found.q), "distance": distance, "angle": angle}
+    return found.q[None][:0], verdict | {"nearest": at}
 
 
 def _named(form: str, values: Floats) -> str:
-    unit = " rad" if FORMS[form].angles else ""
-    return (
-        ", ".join(f"{name} {_short(v)}" for name, v in zip(FORMS[form].names, values.ravel(), strict=True))
-        + unit
-    )
+    pairs = zip(FORMS[form].names, values.ravel(), strict=True)
+    return ", ".join(f"{name} {_short(v)}" for name, v in pairs) + " rad" * FORMS[form].angles
 
 
 def _short(value: np.float64) -> str:
@@ -208,6 +149,36 @@ def _short(value: np.float64) -> str:
 COMMAND = Command(
     "forearm kinematics puma560 --q 0,0.8,-1.6,0,0.5,0 --qd 1,0,0,0,0,0\n"
     "forearm kinematics puma560 --pose 0.5,0,0.05,0,90,180 --form zyz --degrees",
-    _add_arguments,
+    (
+        *ARM,
+        DEGREES,
+        Option("--form", f"representation of orientation: {names_of(FORMS, USUAL)}", "NAME"),
+        JSON,
+        Group(
+            "forward kinematics",
+            (
+                state(
+                    "q",
+                    "joint positions, rad (m); with --pose solutions are sorted by distance from "
+                    "these (default: "
+                    "zero)",
+                ),
+                state("qd", "joint velocities, rad/s (m/s): adds the velocity of the hand"),
+                state("qdd", "joint accelerations, rad/s^2 (m/s^2): adds the acceleration of the hand"),
+                Option("--link", "this link instead of the hand", "LINK"),
+                Option("--jacobian", "also the Jacobian: linear rows first, base axes", reads=FlagField()),
+            ),
+        ),
+        Group(
+            "inverse kinematics",
+            (
+                Option("--pose", "position, m, then the numbers of --form: all solutions", "X,Y,Z,..."),
+                *(
+                    Option(f"--{name}", f"with --pose: {text}", reads=FlagField())
+                    for name, text in WITH_POSE.items()
+                ),
+            ),
+        ),
+    ),
     _run,
 )

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Elasticity
-from forearm.cli.command import Command, add_arm, add_json, show_json
+from forearm.cli.command import Command, show_json
 from forearm.cli.inverse import STATE
 from forearm.cli.loading import load
-from forearm.cli.states import BETWEEN, add_state, read_numbers, read_state
+from forearm.cli.options import ARM, DEGREES, JSON, Option, state
+from forearm.cli.states import BETWEEN, read_numbers, read_state, read_states
 from forearm.cli.terminal import show
-from forearm.dynamics.modes import ModeSet, modes
+from forearm.dynamics.modes import modes
 from forearm.errors import InputError
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser)
-    add_state(parser, "q", f"joint {STATE['q']} (default: zero)")
-    add_state(parser, "load", "torques carried by the springs, N m (N) (default: gravity torques at q)")
-    parser.add_argument(
-        "--stiffness",
-        metavar="K",
-        help=(
-            "stiffness of every spring, N m/rad (N/m), instead of the arm's, damping unchanged; or one "
-            "value per joint, 0 for a rigid joint"
-        ),
-    )
-    parser.add_argument("--no-gravity", action="store_true", help="ignore the stiffness due to gravity")
-    add_json(parser)
+from forearm.reading.fields import FlagField
 
 
 def _run(given: argparse.Namespace) -> int:
     arm = load(given.arm, hand=given.hand)
     if given.stiffness is not None:
         arm = _with_springs(arm, given.stiffness)
-    q = np.zeros(arm.n) if given.q is None else read_state(arm, given.q, "q", given.degrees)
+    (q,) = read_states(arm, given, "q")
     carried = None if given.load is None else read_state(arm, given.load, "load", degrees=False)
     if not any(joint.elasticity is not None for joint in arm.joints):
         raise InputError(
@@ -49,25 +34,9 @@ def _run(given: argparse.Namespace) -> int:
     if not given.json:
         show(found.report)
         return 0
-    show_json(
-        {
-            "name": arm.name,
-            "q": found.q,
-            "joints": found.joints,
-            "rotors": found.rotors,
-            "load": found.load,
-            "stiffness": found.stiffness,
-            "locked": _document(found.locked),
-            "free": _document(found.free),
-            "notes": found.notes,
-        }
-    )
+    sets = {name: vars(getattr(found, name)) for name in ("locked", "free")}
+    show_json({"name" if key == "arm" else key: value for key, value in vars(found).items()} | sets)
     return 0
-
-
-def _document(found: ModeSet) -> dict[str, Any]:
-    names = ("frequency_hz", "damping_ratio", "is_rigid", "links", "rotors")
-    return {name: getattr(found, name) for name in names}
 
 
 def _with_springs(arm: Arm, text: str) -> Arm:
@@ -97,6 +66,20 @@ def _with_springs(arm: Arm, text: str) -> Arm:
 COMMAND = Command(
     "forearm modes puma560 --stiffness 20000 --q 0,45,-90,0,30,0 --degrees\n"
     "forearm modes puma560 --stiffness 40000,40000,25000,0,0,0 --no-gravity --json",
-    _add_arguments,
+    (
+        *ARM,
+        state("q", f"joint {STATE['q']} (default: zero)"),
+        DEGREES,
+        state("load", "torques carried by the springs, N m (N) (default: gravity torques at q)"),
+        Option(
+            "--stiffness",
+            "stiffness of every spring, N m/rad (N/m), instead of the arm's, damping "
+            "unchanged; or one value per "
+            "joint, 0 for a rigid joint",
+            "K",
+        ),
+        Option("--no-gravity", "ignore the stiffness due to gravity", reads=FlagField()),
+        JSON,
+    ),
     _run,
 )

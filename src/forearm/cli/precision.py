@@ -8,11 +8,10 @@ import math
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, show_json
+from forearm.cli.command import Command
 from forearm.cli.loading import load
-from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.options import ARM, JSON, Option, finish, plot
 from forearm.cli.progress import ProgressBar
-from forearm.cli.terminal import show
 from forearm.dynamics.precision import METHODS, PrecisionStudy, precision_study
 from forearm.errors import InputError
 from forearm.spatial import Floats
@@ -22,20 +21,7 @@ from forearm.values import check_choice
 POSTURES, PIECE = 180, 10
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser)
-    parser.add_argument(
-        "--sweep", metavar="JOINT", help="joint to sweep through its range (default: the second)"
-    )
-    parser.add_argument(
-        "--show", metavar="JOINT", help="joint whose acceleration is compared (default: the swept one)"
-    )
-    add_plot(parser, "both accelerations and their difference")
-    add_json(parser)
-
-
 def _run(given: argparse.Namespace) -> int:
-    check_picture("--plot", given.plot)
     arm = load(given.arm, hand=given.hand)
     names = [joint.name for joint in arm.joints]
     if not names:
@@ -48,25 +34,10 @@ def _run(given: argparse.Namespace) -> int:
     postures = np.zeros((POSTURES, arm.n))
     postures[:, swept] = lower + (upper - lower) * np.arange(POSTURES) / POSTURES
     study = _studied(arm.rigid(), postures)
-    if given.plot:
-        from forearm.plots.figure import save_figure
-        from forearm.plots.precision import precision_figure
-
-        save_figure(precision_figure(arm, study, swept, shown), given.plot)
     differences = {method: study.difference(method, shown) for method in METHODS}
-    if given.json:
-        show_json(
-            {
-                "name": arm.name,
-                "sweep": names[swept],
-                "show": names[shown],
-                "q": study.q,
-                "condition": study.condition,
-                "plot": given.plot,
-            }
-            | {"differences": {m: {"max": a, "mean": b} for m, (a, b) in differences.items()}}
-        )
-        return 0
+    document = {"name": arm.name, "sweep": names[swept], "show": names[shown], "q": study.q}
+    document |= {"condition": study.condition}
+    document["differences"] = {m: {"max": a, "mean": b} for m, (a, b) in differences.items()}
     rows = [[method, number(largest, 4), number(mean, 4)] for method, (largest, mean) in differences.items()]
     unit = "rad/s^2" if arm.joints[shown].kind == "revolute" else "m/s^2"
     title = (
@@ -74,9 +45,15 @@ def _run(given: argparse.Namespace) -> int:
         f"{names[shown]}, {unit}, float32 - float64"
     )
     after = [f"condition number of M: {study.condition.min():.4g} to {study.condition.max():.4g}"]
-    show(Report(["method", f"largest {unit}", f"mean {unit}"], rows, title, after=after))
-    tell_written([given.plot])
-    return 0
+    report = Report(["method", f"largest {unit}", f"mean {unit}"], rows, title, after=after)
+
+    def draw(path: str) -> None:
+        from forearm.plots.figure import save_figure
+        from forearm.plots.precision import precision_figure
+
+        save_figure(precision_figure(arm, study, swept, shown), path)
+
+    return finish(given, report, document, {"plot": draw})
 
 
 def _studied(arm: Arm, postures: Floats) -> PrecisionStudy:
@@ -101,4 +78,14 @@ def _index(names: list[str], name: str, option: str) -> int:
     return names.index(check_choice(name, names, f"--{option}"))
 
 
-COMMAND = Command("forearm precision ascher2 --plot fig2.png", _add_arguments, _run)
+COMMAND = Command(
+    "forearm precision ascher2 --plot fig2.png",
+    (
+        *ARM,
+        Option("--sweep", "joint to sweep through its range (default: the second)", "JOINT"),
+        Option("--show", "joint whose acceleration is compared (default: the swept one)", "JOINT"),
+        plot("both accelerations and their difference"),
+        JSON,
+    ),
+    _run,
+)

@@ -6,33 +6,19 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from forearm.cli.command import Command, add_json, show_json, width
-from forearm.cli.outputs import check_page, tell_written
+from forearm.cli.command import Command, show_json, width
+from forearm.cli.options import JSON, Option
+from forearm.cli.outputs import PAGES, tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.terminal import show
 from forearm.errors import InputError
+from forearm.reading.fields import FlagField
 from forearm.reading.textfile import write_text
 from forearm.reproduce import DOCUMENTS, Result, catalogue, reproduce
 from forearm.reproduce.catalogue import counted_in
 from forearm.reproduce.catalogue import pictures as listed
 from forearm.reproduce.totals import TOGETHER, VERDICTS, headline, recomputed, totals
 from forearm.tables import Report, filled, number
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "document", nargs="?", default="all", metavar="DOCUMENT", help=f"{', '.join(DOCUMENTS)} or all"
-    )
-    parser.add_argument(
-        "--figures",
-        metavar="DIR",
-        help=f"also plot the figures of the document ({', '.join(DRAWN)}) into this folder, as .png",
-    )
-    parser.add_argument("--html", metavar="FILE", help="also write everything as one page for a browser")
-    parser.add_argument(
-        "--with-figures", action="store_true", help="include the figures in the page of --html"
-    )
-    add_json(parser)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -68,7 +54,6 @@ def _check(given: argparse.Namespace) -> None:
             "--with-figures puts figures into a page; give --html FILE too, or --figures DIR "
             "for files of their own."
         )
-    check_page("--html", given.html)
     if given.figures:
         _check_folder(Path(given.figures), is_needed=any(given.document in (name, "all") for name in DRAWN))
 
@@ -89,10 +74,10 @@ def _check_folder(folder: Path, is_needed: bool) -> None:
 def _figures(document: str, bar: ProgressBar) -> dict[str, dict[str, Any]]:
     """Our plots of the documents, by document and name."""
     figures = {}
-    for name, pictures in DRAWN.items():
+    for name in DRAWN:
         if document in (name, "all"):
             bar.say(f"computing the figures of {name.capitalize()}")
-            figures[name] = pictures()
+            figures[name] = DRAWN[name]()
     return figures
 
 
@@ -122,15 +107,12 @@ def _draw(figures: dict[str, dict[str, Any]], folder: Path, bar: ProgressBar) ->
 
 def _not_drawn(document: str) -> list[str]:
     """One paragraph for each listed figure without a plot, with the reason."""
-    lines = []
-    for picture in listed(document):
-        if not picture.drawn:
-            text = (
-                f"not drawn: {picture.document.capitalize()}, {picture.place}, "
-                f"{picture.what}. {picture.reason}"
-            )
-            lines.append(filled(" ".join(text.split()), width(), "  "))
-    return lines
+    texts = [
+        f"not drawn: {picture.document.capitalize()}, {picture.place}, {picture.what}. {picture.reason}"
+        for picture in listed(document)
+        if not picture.drawn
+    ]
+    return [filled(" ".join(text.split()), width(), "  ") for text in texts]
 
 
 def _waters() -> dict[str, Any]:
@@ -206,21 +188,9 @@ def _document(results: list[Result], drawn: list[Path]) -> dict[str, object]:
 
 
 def _plain(result: Result) -> dict[str, object]:
-    item = result.item
-    return {
-        "document": item.document,
-        "id": item.id,
-        "place": item.place,
-        "title": item.title,
-        "label": result.label,
-        "printed": result.printed,
-        "ours": result.ours,
-        "verdict": result.verdict,
-        "kind": result.kind,
-        "repeats": result.repeats,
-        "assumed": item.assumed,
-        "reason": result.reason,
-    }
+    names = ("label", "printed", "ours", "verdict", "kind", "repeats", "reason")
+    of_item = {name: getattr(result.item, name) for name in ("document", "id", "place", "title", "assumed")}
+    return of_item | {name: getattr(result, name) for name in names}
 
 
 COMMAND = Command(
@@ -228,6 +198,16 @@ COMMAND = Command(
         "forearm reproduce mata\nforearm reproduce dhanaraj --figures figures\nforearm reproduce all "
         "--html reproduced.html"
     ),
-    _add_arguments,
+    (
+        Option("document", f"{', '.join(DOCUMENTS)} or all", "DOCUMENT", default="all", count="?"),
+        Option(
+            "--figures",
+            f"also plot the figures of the document ({', '.join(DRAWN)}) into this folder, as .png",
+            "DIR",
+        ),
+        Option("--html", "also write everything as one page for a browser", endings=PAGES),
+        Option("--with-figures", "include the figures in the page of --html", reads=FlagField()),
+        JSON,
+    ),
     _run,
 )

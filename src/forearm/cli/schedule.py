@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 from typing import Any
 
 from forearm.arm.arm import Arm
-from forearm.cli.command import Command, add_arm, add_json, add_rigid, group, names_of, show_json
+from forearm.cli.command import Command, names_of, show_json
 from forearm.cli.loading import load
-from forearm.cli.numbers import NOT_NEGATIVE, POSITIVE
-from forearm.cli.outputs import add_plot, check_picture, tell_written
+from forearm.cli.options import ARM, HAND, JSON, RIGID, Group, Option, plot
+from forearm.cli.outputs import tell_written
 from forearm.cli.progress import ProgressBar
 from forearm.cli.schedule_tables import (
     add_printed,
@@ -26,6 +27,7 @@ from forearm.cli.schedule_tables import (
 from forearm.cli.terminal import show
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import ForearmError, InputError, shorten
+from forearm.reading.fields import ChoiceField, FlagField, NumberField
 from forearm.schedules.assembly import Layered, subtask_work
 from forearm.schedules.automatic import Division, operations, profile, traced_function
 from forearm.schedules.checking import violations
@@ -42,76 +44,60 @@ from forearm.tables import Report, number
 METHODS = ("rule", "priority", "search", "exact")
 MOST_RANGE = 64
 MOST_DRAWN = 600  # tasks: pictures of more are unreadable
-OF_AN_ARM = (
-    "hand",
-    "function",
-    "method",
-    "size",
-    "communication",
-    "synchronisation",
-    "subtasks",
-    "rigid",
-    "plot",
-    "layers",
-    "run",
-)
 SOLVER = "a solver may decide it (pip install 'forearm[schedule]')"
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_arm(parser, is_needed=False)
-    add_rigid(parser)
-    parser.add_argument(
-        "--printed",
-        action="store_true",
-        help="compare our schedules with those that Dhanaraj prints; needs no ARM",
-    )
-    add_json(parser)
-    tasks = group(parser, "tasks")
-    tasks.add_argument(
-        "--function", default="inverse_dynamics", metavar="NAME", help=names_of(FUNCTIONS, "inverse_dynamics")
-    )
-    tasks.add_argument(
+# what concerns an arm alone: the printed schedules are fixed
+OF_AN_ARM = (
+    Option("--function", names_of(FUNCTIONS, "inverse_dynamics"), "NAME", default="inverse_dynamics"),
+    Option(
         "--size",
-        type=POSITIVE,
+        "largest cost of a task in operations, above 0 (default: 1)",
+        "K",
+        reads=NumberField(above=0.0),
         default=1.0,
-        metavar="K",
-        help="largest cost of a task in operations, above 0 (default: 1)",
-    )
-    tasks.add_argument(
+    ),
+    Option(
         "--subtasks",
-        action="store_true",
-        help="Dhanaraj's subtasks of three operations, 43 per link, instead of generated code; with friction "
-        "and rotors unless --rigid",
-    )
-    how = group(parser, "schedules")
-    how.add_argument(
-        "--processors",
-        default="2-9",
-        metavar="P",
-        help=(
-            f"number from 1 to {MOST_PROCESSORS}, or a range of at most {MOST_RANGE} numbers such "
-            "as 2-9 (default: 2-9)"
-        ),
-    )
-    how.add_argument(
+        "Dhanaraj's subtasks of three operations, 43 per link, instead of generated "
+        "code; with friction and rotors "
+        "unless --rigid",
+        reads=FlagField(),
+        default=False,
+    ),
+)
+PROCESSORS = Option(
+    "--processors",
+    f"number from 1 to {MOST_PROCESSORS}, or a range of at most {MOST_RANGE} numbers "
+    "such as 2-9 (default: 2-9)",
+    "P",
+    default="2-9",
+)
+SCHEDULED = (
+    Option(
         "--method",
-        choices=METHODS,
+        "rule: Dhanaraj's, layer by layer; priority: critical path first; search: the "
+        "best of many priority lists; "
+        "exact: the shortest, proven (default: priority)",
+        reads=ChoiceField(METHODS),
         default="priority",
-        metavar="NAME",
-        help="rule: Dhanaraj's, layer by layer; priority: critical path first; search: the best of many "
-        "priority lists; exact: the shortest, proven (default: priority)",
-    )
-    for name, what in (
-        ("communication", "delay of a result on its way to"),
-        ("synchronisation", "cost of a wait for"),
-    ):
-        text = f"{what} another processor in operations, at least 0 (default: 0)"
-        how.add_argument(f"--{name}", type=NOT_NEGATIVE, default=0.0, metavar="C", help=text)
-    how.add_argument("--run", action="store_true", help="also run the schedules on threads and measure them")
-    files = group(parser, "files")
-    add_plot(files, "the schedule on one P")
-    add_plot(files, "the tasks layer by layer with their precedence", "--layers")
+    ),
+    *(
+        Option(
+            f"--{name}",
+            f"{what} another processor in operations, at least 0 (default: 0)",
+            "C",
+            reads=NumberField(minimum=0.0),
+            default=0.0,
+        )
+        for name, what in (
+            ("communication", "delay of a result on its way to"),
+            ("synchronisation", "cost of a wait for"),
+        )
+    ),
+    Option("--run", "also run the schedules on threads and measure them", reads=FlagField(), default=False),
+)
+FILES = (plot("the schedule on one P"), plot("the tasks layer by layer with their precedence", "--layers"))
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -119,8 +105,6 @@ def _run(given: argparse.Namespace) -> int:
         raise InputError("expected an ARM or --printed. See 'forearm schedule --help'.", "schedule")
     if given.arm is None:
         _refuse_options(given)
-    check_picture("--plot", given.plot)
-    check_picture("--layers", given.layers)
     processors = read_processors(given.processors)
     document: dict[str, Any] = {}
     blocks: list[Report] = []
@@ -140,9 +124,8 @@ def _run(given: argparse.Namespace) -> int:
 
 def _refuse_options(given: argparse.Namespace) -> None:
     """Refuse options that only concern an arm: the printed schedules are fixed."""
-    parser = argparse.ArgumentParser()
-    _add_arguments(parser)
-    set_ones = [f"--{name}" for name in OF_AN_ARM if getattr(given, name) != parser.get_default(name)]
+    options = (HAND, *OF_AN_ARM, *SCHEDULED, replace(RIGID, default=False), *FILES)
+    set_ones = [option.name for option in options if getattr(given, option.dest) != option.default]
     if set_ones:
         raise InputError(
             f"{', '.join(set_ones)} would change nothing in the printed schedules; leave them "
@@ -209,20 +192,17 @@ def _schedule_arm(
 
 
 def _summary(arm: Arm, graph: TaskGraph, given: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "arm": arm.name,
-        "n": arm.n,
-        "function": given.function,
-        "method": given.method,
-        "size": given.size,
-        "communication": given.communication,
-        "synchronisation": given.synchronisation,
-        "subtasks": given.subtasks,
-        "tasks": len(graph),
-        "total": graph.total,
-        "critical_path": graph.critical_path,
-        "profile": profile(graph),
-    }
+    names = ("function", "method", "size", "communication", "synchronisation", "subtasks")
+    return (
+        {"arm": arm.name, "n": arm.n}
+        | {name: getattr(given, name) for name in names}
+        | {
+            "tasks": len(graph),
+            "total": graph.total,
+            "critical_path": graph.critical_path,
+            "profile": profile(graph),
+        }
+    )
 
 
 def _headline(document: dict[str, Any], given: argparse.Namespace) -> list[str]:
@@ -320,6 +300,19 @@ COMMAND = Command(
     "forearm schedule puma560 --function inverse_dynamics --processors 2-9\n"
     "forearm schedule stanford --subtasks --processors 4 --method search --plot schedule.png\n"
     "forearm schedule --printed",
-    _add_arguments,
+    (
+        replace(ARM[0], count="?"),
+        HAND,
+        RIGID,
+        Option(
+            "--printed",
+            "compare our schedules with those that Dhanaraj prints; needs no ARM",
+            reads=FlagField(),
+        ),
+        JSON,
+        Group("tasks", OF_AN_ARM),
+        Group("schedules", (PROCESSORS, *SCHEDULED)),
+        Group("files", FILES),
+    ),
     _run,
 )

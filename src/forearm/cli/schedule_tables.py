@@ -48,13 +48,9 @@ def parts_sentence(program: SubtaskProgram, is_rigid: bool) -> str:
 def entry_of(made: TaskSchedule) -> dict[str, Any]:
     """One schedule in figures, for the JSON document."""
     bound = lower_bound(made.graph, made.processors) if made.bound is None else made.bound
-    return {
-        "processors": made.processors,
+    names = ("processors", "length", "speedup", "efficiency", "waits")
+    return {name: getattr(made, name) for name in names} | {
         "used": len(set(made.processor)),
-        "length": made.length,
-        "speedup": made.speedup,
-        "efficiency": made.efficiency,
-        "waits": made.waits,
         "bound": bound,
         "proven": is_proven(replace(made, bound=bound)),
     }
@@ -76,14 +72,7 @@ def cells_of(entry: dict[str, Any]) -> list[str]:
 def plan_of(made: TaskSchedule) -> list[dict[str, Any]]:
     """Every task with its start, its processor and its predecessors."""
     return [
-        {
-            "name": task.name,
-            "cost": task.cost,
-            "group": task.group,
-            "start": start,
-            "processor": p,
-            "after": list(earlier),
-        }
+        asdict(task) | {"start": start, "processor": p, "after": list(earlier)}
         for task, start, p, earlier in zip(
             made.graph.tasks, made.start, made.processor, made.graph.before, strict=True
         )

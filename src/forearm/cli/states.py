@@ -42,6 +42,15 @@ def read_state(arm: Arm, text: str, name: str, degrees: bool) -> Floats:
     return values
 
 
+def read_states(arm: Arm, given: argparse.Namespace, *names: str) -> list[Floats]:
+    """The numbers of several options, zero where one is not given."""
+    texts = [(name, getattr(given, name)) for name in names]
+    return [
+        np.zeros(arm.n) if text is None else read_state(arm, text, name, given.degrees and name != "tau")
+        for name, text in texts
+    ]
+
+
 def _ask_about_degrees(arm: Arm, values: Floats, name: str) -> None:
     """Suggest --degrees for a joint more than a turn from 0 and beyond its limits, or many turns from 0."""
     for joint, value in zip(arm.joints, values, strict=True):

@@ -15,15 +15,14 @@ import numpy as np
 from forearm.counting.counts import GENERAL, conventional
 from forearm.counting.models import chain
 from forearm.dynamics.gibbs_appell import motion_of, skew_part
-from forearm.model import AT_REST, Base, Model, Scalar, Vector, cross, silent, steps
+from forearm.model import AT_REST, Base, Model, Vector, cross, silent, steps
 from forearm.spatial import pseudo_from_inertia
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
+from forearm.symbols.scalars import Values
 
 
-def augmented_newton_euler(
-    model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST
-) -> list[Scalar]:
+def augmented_newton_euler(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> Values:
     """Torques of a chain of revolute joints.
 
     With the augmented first moment h and Euler tensor J about joint i, phi_i = Omega h + R phi_{i+1} and the
@@ -31,10 +30,10 @@ def augmented_newton_euler(
     """
     at = steps(model, q)
     moving = motion_of(model, at, qd, qdd, base, silent)
-    tau: list[Scalar] = []
-    behind: Any = 0.0
+    tau: Values = []
+    behind = 0.0
     phi, n = np.zeros(3), np.zeros(3)
-    for i in range(len(model.bodies) - 1, -1, -1):
+    for i in reversed(range(len(model.bodies))):
         body, tip = model.bodies[i], i == len(model.bodies) - 1
         h, J = body.m * body.r, pseudo_from_inertia(body.I) + body.m * np.outer(body.r, body.r)
         moment = np.zeros(3)

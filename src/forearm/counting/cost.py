@@ -47,7 +47,7 @@ def general(name: str, function: str = "inverse") -> General:
         name: one of `dynamics.formulations()[function]`.
         function: "inverse", "inertia_matrix" or "forward".
     """
-    known: dict[int, Counts] = {}
+    known = {}
 
     def at(n: int) -> Counts:
         if n not in known:
@@ -62,7 +62,7 @@ def general(name: str, function: str = "inverse") -> General:
 @cache
 def general_matrices(name: str) -> tuple[Polynomial, Polynomial]:
     """The polynomials of m and a for a method on 4x4 matrices."""
-    known: dict[int, MatrixCounts] = {}
+    known = {}
 
     def at(n: int) -> MatrixCounts:
         if n not in known:

@@ -26,7 +26,8 @@ from forearm.symbols import Graph, refined
 from forearm.symbols.counts import Counts
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.recorder import Recorder
-from forearm.values import check_choice
+from forearm.symbols.scalars import objects
+from forearm.values import check_choice, frozen
 
 METHODS: dict[str, tuple[str, ...]] = {
     "inverse": tuple(INVERSE),
@@ -70,7 +71,7 @@ CUSTOMISED = Convention(customised=True)
 RENAMED = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 
 
-@dataclass(eq=False)
+@frozen
 class CountedRun:
     """A formulation that was run on recording scalars: its results and the recorded operations."""
 
@@ -120,7 +121,7 @@ def count_generated(arm: Arm, name: str) -> Counts:
     """
     check_choice(name, METHODS["inverse"], "count, method of inverse")
     model, graph = counted_model(arm), Graph()
-    q, qd, qdd = ([graph.input(f"{x}[{i}]") for i in range(model.n)] for x in ("q", "qd", "qdd"))
+    q, qd, qdd = (graph.inputs(name, model.n) for name in ("q", "qd", "qdd"))
     torques = INVERSE[name](model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
     simplified, results = refined(graph, model.gathered(torques))
     return simplified.counts(results)
@@ -144,7 +145,7 @@ def run(
             f"{name} does not know the convention dense: it turns no vectors; leave it out.", "count"
         )
     graph = Recorder()
-    noted: list[tuple[str, int, Any]] = []
+    noted = []
     work = CountedModel(
         conventional(model, graph, convention), graph, convention, lambda *given: noted.append(given)
     )
@@ -204,7 +205,7 @@ def full_cross(graph: Recorder, a: Any, b: Any) -> Any:
     return cross(entries(a), entries(b))
 
 
-@dataclass(eq=False)
+@frozen
 class CountedModel:
     """A model over recording scalars at a generic state, and the methods on it."""
 
@@ -239,7 +240,7 @@ class CountedModel:
                 )
             return list(articulated_body(self.model, q, qd, tau, [0.0] * n))
         rest = [0.0] * len(self.model.bodies)
-        right = tau - np.array(self.model.gathered(newton_euler(self.model, q, qd, rest)), dtype=object)
+        right = tau - objects(self.model.gathered(newton_euler(self.model, q, qd, rest)))
         if name == "conjugate-gradient":
             return list(self._conjugate_gradient(q, right))
         return list(solve_symmetric(self.model.gathered_matrix(INERTIA[name](self.model, q)), right))
@@ -249,9 +250,7 @@ class CountedModel:
         still, rest = without_gravity(self.model), [0.0] * len(q)
 
         def product(p: Any) -> Any:
-            return np.array(
-                self.model.gathered(newton_euler(still, q, rest, self.model.rates(p))), dtype=object
-            )
+            return objects(self.model.gathered(newton_euler(still, q, rest, self.model.rates(p))))
 
         return conjugate_gradient(product, right, self.model.n)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,6 @@ from forearm.counting.models import GenericChain
 from forearm.counting.printed import printed
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.files.builtin import load_builtin
-from forearm.model import Model
 from forearm.reduction.chain import SYMMETRIC, Chain
 from forearm.reduction.composite import forward, inertia_matrix
 from forearm.reduction.frames import chain_of
@@ -23,9 +22,11 @@ from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, s
 from forearm.reduction.recursion import inverse
 from forearm.reduction.search import best_plan
 from forearm.symbols import Counts, Graph, refined
+from forearm.symbols.scalars import objects
+from forearm.values import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class ReductionStep:
     """One reduction step and the operations left after it."""
 
@@ -47,7 +48,7 @@ def steps_to_fewest(arm: Arm, function: str = "inverse", own_gravity: bool = Fal
     check_function(function)
     model, chain = counted_model(arm, own_gravity), _chain(arm, own_gravity)
     plan = best_plan(chain)
-    made: list[ReductionStep] = []
+    made = []
 
     def take(title: str, graph: Graph, results: Any, everything: bool = False) -> None:
         made.append(
@@ -56,7 +57,7 @@ def steps_to_fewest(arm: Arm, function: str = "inverse", own_gravity: bool = Fal
 
     if function == "inverse":
         graph = Graph()
-        q, qd, qdd = _inputs(graph, model, "q", "qd", "qdd")
+        q, qd, qdd = (graph.inputs(name, model.n) for name in ("q", "qd", "qdd"))
         whole = newton_euler(model.map(float), model.coordinates(q), model.rates(qd), model.rates(qdd))
         take("Newton-Euler, two elementary turns a joint, every value once", graph, whole, everything=True)
         take("what no torque needs left out", graph, whole)
@@ -116,7 +117,7 @@ def _trace(chain: Chain, function: str, general: ReductionPlan | None = None) ->
     if general is not None:
         chain = settled(_with_symbols(placed(chain, general), graph), general)
     model = chain.model
-    q, qd, qdd, tau = _inputs(graph, model, "q", "qd", "qdd", "tau")
+    q, qd, qdd, tau = (graph.inputs(name, model.n) for name in ("q", "qd", "qdd", "tau"))
     results: Any
     if function == "inverse":
         results = model.gathered(inverse(chain, model.rates(q), model.rates(qd), model.rates(qdd)))
@@ -128,10 +129,6 @@ def _trace(chain: Chain, function: str, general: ReductionPlan | None = None) ->
     return graph, results
 
 
-def _inputs(graph: Graph, model: Model, *names: str) -> list[list[Any]]:
-    return [[graph.input(f"{name}[{i}]") for i in range(model.n)] for name in names]
-
-
 def _with_symbols(chain: Chain, graph: Graph) -> Chain:
     """The chain with a distinct offline symbol for every number other than 0, 1 and -1."""
 
@@ -139,7 +136,7 @@ def _with_symbols(chain: Chain, graph: Graph) -> Chain:
         return value if value in (0.0, 1.0, -1.0) else graph.parameter(name)
 
     def each(name: str, array: Any) -> Any:
-        return np.array([symbol(f"{name}{k}", float(x)) for k, x in enumerate(array)], dtype=object)
+        return objects([symbol(f"{name}{k}", float(x)) for k, x in enumerate(array)])
 
     segments = []
     for i, s in enumerate(chain.segments):

@@ -9,14 +9,12 @@ The velocities of (3) count though no torque needs them, and (10) does not count
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.counting.counts import GENERAL, Convention, CountedRun, conventional
 from forearm.counting.mata import CountedChain
 from forearm.counting.models import chain
-from forearm.model import Array, Note, Scalar, cross, silent, steps
+from forearm.model import Array, Note, cross, silent, steps
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
 
@@ -27,7 +25,7 @@ def run_luh(n: int) -> CountedRun:
     model = conventional(chain(n, dh="standard").model(), graph, Convention(dense=True))
     at = steps(model, graph.inputs("q", n))
     on = CountedChain(model, at, graph.inputs("qd", n), graph.inputs("qdd", n), -model.g[2], graph)
-    noted: list[tuple[str, int, Any]] = []
+    noted = []
     moments, unused = moments_of_luh(on, lambda *given: noted.append(given))
     return CountedRun(graph, [moments, unused], noted, GENERAL)
 
@@ -66,7 +64,7 @@ def moments_of_luh(on: CountedChain, note: Note = silent) -> tuple[list[Array], 
 
     f, n, R = still, still, on.opened(on.model.R_hand)
     moments: list[Array] = []
-    for i in range(len(bodies) - 1, -1, -1):
+    for i in reversed(range(len(bodies))):
         lever = R.T @ levers[i]  # at the hand too, where f is 0
         n = R @ (n + cross(lever, f)) + cross(levers[i] + arms[i], F[i]) + N[i]  # (9)
         note("n", i, n)
@@ -80,5 +78,5 @@ def moments_of_luh(on: CountedChain, note: Note = silent) -> tuple[list[Array], 
 
 def centripetal(w: Array, p: Array) -> Array:
     """w x (w x p)."""
-    along: Scalar = w @ p
+    along = w @ p
     return w * along - p * (w @ w)

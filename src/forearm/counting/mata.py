@@ -20,6 +20,7 @@ from forearm.model import Array, JointTransform, Model, RigidBody, cross, steps,
 from forearm.spatial import pseudo_from_inertia
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
+from forearm.values import frozen
 
 Z = np.array([0.0, 0.0, 1.0])
 UPPER = np.triu_indices(3)
@@ -60,7 +61,7 @@ class Accounting:
 HIS = Accounting()
 
 
-@dataclass(eq=False)
+@frozen
 class CountedChain:
     """A generic chain at a state, gravity along z0, over recording scalars or floats."""
 
@@ -108,7 +109,7 @@ def inverse_41(on: CountedChain, by: Accounting = HIS) -> tuple[list[Any], Array
     every = f[last] + on.opened(np.zeros(3)) if by.last_phi else f[last]
     chi = cross(on.model.bodies[last].r, f[last]) + t[last]
     tau, phi = [chi[2]], every
-    for i in range(last - 1, -1, -1):
+    for i in reversed(range(last)):
         phi = on.at[i + 1].up(every)
         chi = cross(on.model.bodies[i].r, f[i]) + cross(on.at[i + 1].l, phi) + on.at[i + 1].up(chi) + t[i]
         every = f[i] + phi
@@ -207,7 +208,7 @@ def _ways(on: CountedChain) -> tuple[dict[tuple[int, int], Array], dict[tuple[in
         for k in range(j):
             z[k, j] = on.given(step.down(Z)) if k == j - 1 else step.down(z[k, j - 1])
             turned[k, j] = step.down(on.given(step.l) if k == j - 1 else turned[k, j - 1])
-        for k in range(j - 1, -1, -1):
+        for k in reversed(range(j)):
             s[k, j] = turned[k, j] + s[k + 1, j] if k < j - 1 else turned[k, j]
     return z, s
 

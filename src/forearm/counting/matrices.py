@@ -16,6 +16,7 @@ from forearm.counting.models import GenericChain
 from forearm.dynamics.lagrange import ChainMatrices, matrices_of
 from forearm.dynamics.reference import INVERSE
 from forearm.symbols.counts import Counts
+from forearm.values import frozen
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ class Number:
         return Number(-self.value, self.node)
 
 
-@dataclass(eq=False)
+@frozen
 class MatrixRun:
     """A formulation that was run on counting matrices."""
 
@@ -192,7 +193,7 @@ def count_matrices(arm: Arm | GenericChain, name: str) -> MatrixCounts:
 def run_matrices(arm: Arm | GenericChain, name: str) -> MatrixRun:
     """Run the formulation, the same function as for arrays, on counting matrices."""
     model = counted_model(arm)
-    noted: list[tuple[str, int, Any]] = []
+    noted = []
     forces = INVERSE[name](
         model, *state(len(model.bodies)), note=lambda *given: noted.append(given), matrices=counting_matrices
     )

@@ -54,7 +54,7 @@ def fit(value_at: Callable[[int], int]) -> Polynomial:
 
     It is fitted to degree + 1 values and confirmed at CONFIRMED_BY further ones.
     """
-    known: dict[int, int] = {}
+    known = {}
 
     def values(first: int, many: int) -> list[int]:
         for n in range(first, first + many):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -27,7 +27,7 @@ Pair = tuple[int, ...]
 Verdict = Literal["exact", "differs", "consistent"]
 Kind = Literal["recomputed", "decoded"]
 LINKS = 6
-BIAS = Convention(no_acceleration=True)
+SIX = chain(LINKS)
 COLUMNS = ("revolute_I", "revolute_II", "prismatic_I", "prismatic_II")
 
 
@@ -71,11 +71,8 @@ def compare() -> tuple[CountComparison, ...]:
 def compare_steps() -> tuple[CountComparison, ...]:
     """Mata's count at each step of 4.1 compared with our recursion at an interior link."""
     by = run(chain(5), "gibbs-appell").by_quantity()
-    made = []
-    for step in printed()["step"]:
-        c = by[step["symbol"], MIDDLE]
-        made.append(_judged(step["symbol"], "Mata 4.1", step, (c.mul, c.add)))
-    return tuple(made)
+    steps = [(step["symbol"], step) for step in printed()["step"]]
+    return tuple(_judged(symbol, "Mata 4.1", step, pair_of(by[symbol, MIDDLE])) for symbol, step in steps)
 
 
 @cache
@@ -103,9 +100,22 @@ def printed() -> dict[str, Any]:
     return tomllib.loads((files("forearm.counting") / "printed.toml").read_text(encoding="utf-8"))
 
 
+def figure(id: str) -> dict[str, Any]:
+    """One printed figure with all that is said of it."""
+    return next(entry for entry in printed()["figure"] if entry["id"] == id)
+
+
+def pair_of(counts: Counts | MatrixCounts | int) -> Pair:
+    """Counts as the documents print them: divisions count as multiplications."""
+    if isinstance(counts, Counts):
+        return counts.mul + counts.div, counts.add
+    return (counts,) if isinstance(counts, int) else astuple(counts)
+
+
 def _compared(figure: dict[str, Any]) -> CountComparison:
     plain, by_convention = RECOMPUTED[figure["id"]]
-    return _judged(figure["id"], figure["place"], figure, plain(), by_convention() if by_convention else None)
+    conventional = pair_of(by_convention()) if by_convention else None
+    return _judged(figure["id"], figure["place"], figure, pair_of(plain()), conventional)
 
 
 def _judged(
@@ -118,22 +128,18 @@ def _judged(
         verdict = "differs"
     elif "internal" in figure:
         verdict = "consistent"
-    reason = {"exact": "", "consistent": figure.get("internal", "")}.get(verdict, figure.get("reason", ""))
-    unit = tuple(figure.get("unit", ("mul", "add")))
-    convention = figure.get("convention", "")
-    kind = figure.get("kind", "recomputed")
     return CountComparison(
         id,
         place,
         figure["what"],
-        unit,
+        tuple(figure.get("unit", ("mul", "add"))),
         pair,
         ours,
         conventional,
-        convention,
+        figure.get("convention", ""),
         verdict,
-        reason,
-        kind,
+        figure.get({"exact": "", "consistent": "internal"}.get(verdict, "reason"), ""),
+        figure.get("kind", "recomputed"),
         figure.get("repeats", ""),
     )
 
@@ -149,24 +155,16 @@ def _column(column: str) -> dict[str, Pair]:
             table["alpha"] += table["w"] - Counts(add=1)  # R w once more, without adding the joint rate
         table["f"], table["f_in"] = table["f"] + table["f_in"], Counts()
     total = sum(table.values(), Counts())
-    return {symbol: (c.mul, c.add) for symbol, c in {**table, "total": total}.items()}
+    return {symbol: pair_of(c) for symbol, c in {**table, "total": total}.items()}
 
 
-def _general(
-    name: str, function: str = "inverse", convention: Convention | None = None, **conventions: Any
-) -> Pair:
-    counts = count(chain(LINKS, **conventions), name, function, convention)
-    return counts.mul + counts.div, counts.add
+def _dense(name: str) -> Counts:
+    return run_matrices(SIX, name).scalars()
 
 
-def _dense(name: str) -> Pair:
-    scalars = run_matrices(chain(LINKS), name).scalars()
-    return scalars.mul, scalars.add
-
-
-def _per_link() -> Pair:
+def _per_link() -> Counts:
     by = general("gibbs-appell")
-    return int(by.mul.coefficients[1]), int(by.add.coefficients[1])
+    return Counts(*(int(polynomial.coefficients[1]) for polynomial in (by.mul, by.add)))
 
 
 def solving(n: int, factored: bool) -> Counts:
@@ -177,125 +175,89 @@ def solving(n: int, factored: bool) -> Counts:
     return graph.counts(solve_symmetric(M, graph.inputs("b", n)))
 
 
-def _solve() -> Pair:
-    counts = solving(LINKS, factored=True)
-    return counts.mul + counts.div, counts.add
+def _factor() -> Counts:
+    return solving(LINKS, factored=False) - solving(LINKS, factored=True)
 
 
-def _factor() -> Pair:
-    counts = solving(LINKS, factored=False) - solving(LINKS, factored=True)
-    return counts.mul + counts.div, counts.add
-
-
-def _mata_steps(n: int) -> Pair:
+def mata_steps(n: int) -> Counts:
     """The sum of what Mata prints at the steps of 4.2, over the ranges of their loops."""
     pairs, further = n * (n - 1) // 2, (n - 1) * (n - 2) // 2
     times = {"pairs": pairs, "further pairs": further, "n - 1": n - 1, "n - 2": n - 2, "once": 1}
     steps = [(times[step["times"]], step["printed"]) for step in printed()["step42"]]
-    return sum(k * pair[0] for k, pair in steps), sum(k * pair[1] for k, pair in steps)
+    return Counts(*(sum(k * pair[which] for k, pair in steps) for which in (0, 1)))
 
 
-def _luh() -> Pair:
-    counts = count_luh(LINKS)
-    return counts.mul, counts.add
+def _his_forward() -> Counts:
+    return mata.count_42(LINKS) + mata.count_41(LINKS, accelerating=False) + solving(LINKS, factored=False)
 
 
-def _his_forward() -> Pair:
-    parts = [_his_matrix(), _his_inverse(accelerating=False), _factor(), _solve()]
-    return tuple(sum(part[k] for part in parts) for k in range(2))
-
-
-def _his_inverse(accelerating: bool = True) -> Pair:
-    counts = mata.count_41(LINKS, accelerating)
-    return counts.mul, counts.add
-
-
-def _his_matrix() -> Pair:
-    counts = mata.count_42(LINKS)
-    return counts.mul, counts.add
-
-
-def _both(counts: MatrixCounts) -> Pair:
-    return astuple(counts)
-
-
-def _stage(name: str) -> MatrixCounts:
-    return count_matrices(chain(LINKS), name)
-
-
-def _gravity(plain: bool) -> MatrixCounts:
-    return waters.final(LINKS, plain) - waters.without_gravity(LINKS, plain)
-
-
-def _velocity(plain: bool) -> MatrixCounts:
-    return waters.final(LINKS, plain) - waters.without_velocity(LINKS, plain)
+def _without(stage: Callable[[int, bool], MatrixCounts], plain: bool) -> MatrixCounts:
+    """What the terms cost that a stage leaves out."""
+    return waters.final(LINKS, plain) - stage(LINKS, plain)
 
 
 def _inertial(plain: bool) -> MatrixCounts:
-    return waters.final(LINKS, plain) - _gravity(plain) - _velocity(plain)
+    parts = [_without(stage, plain) for stage in (waters.without_gravity, waters.without_velocity)]
+    return waters.final(LINKS, plain) - parts[0] - parts[1]
 
 
-def _own_link(plain: bool) -> MatrixCounts:
-    return waters.final(LINKS, plain) - waters.own_link_only(LINKS, plain)
+Recompute = Callable[[], Counts | MatrixCounts | int]
 
 
-Recompute = Callable[[], Pair]
+def _both_ways(function: Callable[..., MatrixCounts], *given: Any) -> tuple[Recompute, Recompute]:
+    """Plain, as our code is, and by Waters' convention."""
+    return partial(function, *given, True), partial(function, *given, False)
 
 
 def _customised(name: str) -> tuple[Recompute, Recompute]:
     """Counts of the modified recursion customised to an arm: run as written, and as generated code."""
-
-    def by(counting: Callable[..., Counts]) -> Recompute:
-        def pair() -> Pair:
-            counts = counting(load_builtin(name), "modified-newton-euler")
-            return counts.mul, counts.add
-
-        return pair
-
-    return by(count), by(count_generated)
+    return (
+        lambda: count(load_builtin(name), "modified-newton-euler"),
+        lambda: count_generated(load_builtin(name), "modified-newton-euler"),
+    )
 
 
 # For each figure: what our code takes as it is, and what it takes by the convention that
 # the figure's entry names.
 RECOMPUTED: dict[str, tuple[Recompute, Recompute | None]] = {
-    "waters-naive-m": (lambda: (_stage("lagrange-naive").m,), lambda: (waters.naive_shared(LINKS).m,)),
-    "waters-naive-a": (lambda: (_stage("lagrange-naive").a,), lambda: (waters.naive_shared(LINKS).a,)),
-    "waters-recorded-m": (lambda: (_stage("lagrange-stored").m,), lambda: (waters.recorded(LINKS).m,)),
-    "waters-recorded-a": (lambda: (_stage("lagrange-stored").a,), lambda: (waters.recorded(LINKS).a,)),
-    "waters-recursive": (lambda: _both(_stage("lagrange-recursive")), lambda: _both(waters.recursive(LINKS))),
+    "waters-naive-m": (lambda: count_matrices(SIX, "lagrange-naive").m, lambda: waters.naive_shared(LINKS).m),
+    "waters-naive-a": (lambda: count_matrices(SIX, "lagrange-naive").a, lambda: waters.naive_shared(LINKS).a),
+    "waters-recorded-m": (lambda: count_matrices(SIX, "lagrange-stored").m, lambda: waters.recorded(LINKS).m),
+    "waters-recorded-a": (lambda: count_matrices(SIX, "lagrange-stored").a, lambda: waters.recorded(LINKS).a),
+    "waters-recursive": (
+        partial(count_matrices, SIX, "lagrange-recursive"),
+        partial(waters.recursive, LINKS),
+    ),
     "waters-recursive-d": (
-        lambda: _both(_stage("lagrange-recursive-d")),
-        lambda: _both(waters.recursive_d(LINKS)),
+        partial(count_matrices, SIX, "lagrange-recursive-d"),
+        partial(waters.recursive_d, LINKS),
     ),
-    "waters-final": (lambda: _both(_stage("lagrange-waters")), lambda: _both(waters.final(LINKS))),
-    "waters-locked": (
-        lambda: _both(count_matrices(chain(3), "lagrange-waters")),
-        lambda: _both(waters.final(3)),
-    ),
-    "waters-gravity": (lambda: _both(_gravity(True)), lambda: _both(_gravity(False))),
-    "waters-velocity": (lambda: _both(_velocity(True)), lambda: _both(_velocity(False))),
-    "waters-inertial": (lambda: _both(_inertial(True)), lambda: _both(_inertial(False))),
-    "waters-own-link": (lambda: _both(_own_link(True)), lambda: _both(_own_link(False))),
-    "dhanaraj-1.1-uicker": (lambda: _general("lagrange-uicker"), lambda: _dense("lagrange-uicker")),
+    "waters-final": (partial(count_matrices, SIX, "lagrange-waters"), partial(waters.final, LINKS)),
+    "waters-locked": (partial(count_matrices, chain(3), "lagrange-waters"), partial(waters.final, 3)),
+    "waters-gravity": _both_ways(_without, waters.without_gravity),
+    "waters-velocity": _both_ways(_without, waters.without_velocity),
+    "waters-inertial": _both_ways(_inertial),
+    "waters-own-link": _both_ways(_without, waters.own_link_only),
+    "dhanaraj-1.1-uicker": (partial(count, SIX, "lagrange-uicker"), partial(_dense, "lagrange-uicker")),
     "dhanaraj-1.1-hollerbach-4x4": (
-        lambda: _general("lagrange-hollerbach-4x4"),
-        lambda: _dense("lagrange-hollerbach-4x4"),
+        partial(count, SIX, "lagrange-hollerbach-4x4"),
+        partial(_dense, "lagrange-hollerbach-4x4"),
     ),
-    "dhanaraj-1.1-hollerbach-3x3": (lambda: _general("lagrange-hollerbach"), None),
-    "dhanaraj-1.1-newton-euler": (lambda: _general("newton-euler"), _luh),
+    "dhanaraj-1.1-hollerbach-3x3": (partial(count, SIX, "lagrange-hollerbach"), None),
+    "dhanaraj-1.1-newton-euler": (partial(count, SIX, "newton-euler"), partial(count_luh, LINKS)),
     "dhanaraj-2.10-puma3": _customised("puma560-dhanaraj3"),
     "dhanaraj-2.10-stanford3": _customised("stanford-dhanaraj3"),
     "dhanaraj-2.10-puma6": _customised("puma560-dhanaraj6"),
     "dhanaraj-2.10-stanford6": _customised("stanford-dhanaraj6"),
     "mata-1-per-link": (_per_link, None),
-    "mata-1": (lambda: _general("gibbs-appell"), _his_inverse),
-    "mata-2": (lambda: _general("gibbs-appell", "inertia_matrix"), _his_matrix),
-    "mata-2-from-steps": (lambda: _mata_steps(LINKS), None),
+    "mata-1": (partial(count, SIX, "gibbs-appell"), partial(mata.count_41, LINKS)),
+    "mata-2": (partial(count, SIX, "gibbs-appell", "inertia_matrix"), partial(mata.count_42, LINKS)),
+    "mata-2-from-steps": (partial(mata_steps, LINKS), None),
     "mata-3-bias": (
-        lambda: _general("gibbs-appell", convention=BIAS),
-        lambda: _his_inverse(accelerating=False),
+        partial(count, SIX, "gibbs-appell", convention=Convention(no_acceleration=True)),
+        partial(mata.count_41, LINKS, accelerating=False),
     ),
     "mata-3-factor": (_factor, None),
-    "mata-3-solve": (_solve, None),
-    "mata-4": (lambda: _general("gibbs-appell", "forward"), _his_forward),
+    "mata-3-solve": (partial(solving, LINKS, factored=True), None),
+    "mata-4": (partial(count, SIX, "gibbs-appell", "forward"), _his_forward),
 }

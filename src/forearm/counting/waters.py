@@ -23,11 +23,11 @@ from forearm.dynamics.lagrange import (
     by_recurrences,
     multiplied_out,
     recurrences,
-    total,
     trace_of_product,
     waters,
 )
 from forearm.model import Note
+from forearm.portable import total
 
 
 def naive_shared(n: int) -> MatrixCounts:
@@ -108,7 +108,7 @@ def own_link_only(n: int, plain: bool = False) -> MatrixCounts:
 
 
 def _run(n: int, stage: Callable[[ChainMatrices, Note], list[Any]]) -> MatrixRun:
-    noted: list[tuple[str, int, Any]] = []
+    noted = []
     c = counting_matrices(chain(n).model(), *state(n))
     return MatrixRun(stage(c, lambda *given: noted.append(given)), noted)
 

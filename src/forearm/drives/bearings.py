@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from forearm.arm.drive import Bearing
 from forearm.model import Array
-from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, root
+from forearm.values import frozen
 
 
 @frozen

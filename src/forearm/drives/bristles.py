@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from forearm.arm.drive import Friction
 from forearm.drives.friction import FrictionLaw, level
-from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, choose, sign
+from forearm.values import frozen
 
 
 @frozen

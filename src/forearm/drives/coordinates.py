@@ -18,8 +18,8 @@ from forearm.drives.elasticity import contact_of, coupling_torque, flank
 from forearm.drives.joint import Drive, drives_of
 from forearm.drives.transmission import through
 from forearm.errors import ModelError
-from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, choose, minimum, sign
+from forearm.values import frozen
 
 
 @frozen

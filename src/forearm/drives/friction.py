@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from forearm.arm.drive import Friction
-from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, exp
+from forearm.values import frozen
 
 
 @frozen

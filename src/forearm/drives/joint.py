@@ -15,13 +15,13 @@ from forearm.drives.bearings import BearingLaw, bearing_friction
 from forearm.drives.friction import FrictionLaw, KnownFriction, across, friction_torque
 from forearm.drives.transmission import TransmissionLaw, curve_of, through
 from forearm.model import Array
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.symbols import Expr, Graph, evaluate, gradient
 from forearm.symbols.evaluate import substituted, transplanted
 from forearm.symbols.graph import expressions
 from forearm.symbols.region import stand_ins
 from forearm.symbols.scalars import Scalar, sign
+from forearm.values import frozen
 
 # Force and moment at the joint's origin, in axes with z along the joint axis.
 Reaction = tuple[Array, Array]

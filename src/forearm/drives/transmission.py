@@ -14,9 +14,9 @@ import numpy as np
 
 from forearm.arm.drive import Transmission
 from forearm.errors import ModelError, shorten
-from forearm.records import frozen
 from forearm.symbols.scalars import Scalar, choose, look_up
 from forearm.symbols.table import LookupTable, spline, straight
+from forearm.values import frozen
 
 LOOKED_AT = 200  # samples between two points, to detect impossible gears
 ROUNDING = 1e-12

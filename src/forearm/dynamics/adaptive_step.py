@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Protocol
 
 from forearm.dynamics.step_control import FIRST_ERROR, GROW, MEMORY, next_factor, step_size
 from forearm.model import Scalar
+from forearm.portable import total
 from forearm.symbols import iterate
-from forearm.symbols.scalars import choose, maximum
-
-Values = list[Scalar]
+from forearm.symbols.scalars import Values, choose, maximum
+from forearm.values import frozen
 
 LARGEST = 1e300  # values beyond it are about to overflow
 
@@ -85,7 +86,7 @@ class AdaptiveState:
     is_retry: Scalar
 
 
-@dataclass(frozen=True)
+@frozen
 class StepBounds:
     """The limits on a step: it ends at `end` at the latest, is no shorter than `shortest`, and its error in
     each of q and then qd is within atol + rtol |x|. Events are checked if `is_watched` is above 0.
@@ -98,7 +99,7 @@ class StepBounds:
     is_watched: Scalar
 
 
-@dataclass(frozen=True)
+@frozen
 class Attempt:
     """The outcome of a step of length `width`: the state after it, or before it if it was not taken; its
     dense output, for each power of theta q and then qd; whether it was refused only because of an event
@@ -124,11 +125,9 @@ def attempt(
     y = [*state.q, *state.qd]
     K = _stages(pair, system, state, h)
     change = _weighted(h, pair.b, K)
-    after = [x + d for x, d in zip(y, change, strict=True)]
+    after = _sum(y, change)
     errors = _errors(_weighted(h, pair.error, K), y, after, bounds)
-    error = errors[0]
-    for e in errors[1:]:
-        error = maximum(error, e)
+    error = reduce(maximum, errors)
     is_known = _is_known([*after, *K[-1], *errors])
     is_landing = choose(h, left, 0.0, 1.0)
     is_possible = is_known * maximum(is_landing, choose(h, bounds.shortest, 0.0, 1.0))
@@ -163,20 +162,17 @@ def _stages(pair: EmbeddedPair, system: SecondOrderSystem, state: AdaptiveState,
     n, y = len(state.q), [*state.q, *state.qd]
     K = [[*state.qd, *state.qdd]]
     for c, row in zip(pair.c[1:], pair.a[1:], strict=True):
-        now = [x + d for x, d in zip(y, _weighted(h, row, K), strict=True)]
+        now = _sum(y, _weighted(h, row, K))
         K.append([*now[n:], *system.accelerations(state.t + c * h, now[:n], now[n:])])
     return K
 
 
 def _weighted(h: Scalar, weights: Sequence[float], K: Sequence[Values]) -> Values:
     """h sum_i w_i K_i."""
-    made = []
-    for rates in zip(*K, strict=True):
-        total: Scalar = 0.0
-        for weight, rate in zip(weights, rates, strict=False):
-            total = total + weight * rate if weight else total
-        made.append(h * total)
-    return made
+    return [
+        h * total((weight * rate for weight, rate in zip(weights, rates, strict=False) if weight), 0.0)
+        for rates in zip(*K, strict=True)
+    ]
 
 
 def _errors(errors: Values, before: Values, after: Values, bounds: StepBounds) -> Values:
@@ -203,9 +199,9 @@ def _finished(
 
     def made(_: Values) -> Values:
         y = [*state.q, *state.qd]
-        end = [x + d for x, d in zip(y, change, strict=True)]
+        end = _sum(y, change)
         half = _weighted(0.5 * h, pair.b, _stages(pair, system, state, 0.5 * h))
-        middle = [x + d for x, d in zip(y, half, strict=True)]
+        middle = _sum(y, half)
         qdd_middle = system.accelerations(state.t + 0.5 * h, middle[:n], middle[n:])
         qdd = system.accelerations(state.t + h, end[:n], end[n:])
         return [0.0, *qdd, *_hermite(state, h, (half, qdd_middle), (change, qdd))]
@@ -222,10 +218,10 @@ def _hermite(
     accelerations in the middle and at the end.
     """
     n = len(state.q)
-    q: list[Values] = []  # the coefficients for each joint
+    q = []  # the coefficients for each joint
     for j in range(n):
         first, second = h * state.qd[j], (0.5 * h) * (h * state.qdd[j])
-        beyond: Values = []
+        beyond = []
         for theta, (change, qdd) in ((0.5, middle), (1.0, end)):
             beyond += [
                 change[j] - theta * first - (theta * theta) * second,
@@ -238,10 +234,7 @@ def _hermite(
 
 
 def _dot(weights: Sequence[float], values: Values) -> Scalar:
-    total: Scalar = 0.0
-    for weight, value in zip(weights, values, strict=True):
-        total = total + weight * value
-    return total
+    return total((weight * value for weight, value in zip(weights, values, strict=True)), 0.0)
 
 
 def _crossed(
@@ -258,33 +251,34 @@ def _crossed(
 
     def looked(_: Values) -> Values:
         before = system.watched(state.t, state.q, state.qd)
-        total: Scalar = 0.0
+        events = 0.0
         for theta in (*pair.sections, 1.0):
             now = end[1] if theta == 1.0 else _along(y, dense, theta)
             t = end[0] if theta == 1.0 else state.t + theta * h
             after = system.watched(t, now[:n], now[n:])
             for a, b in zip(before, after, strict=True):
-                total = total + choose(a, 0.0, 0.0, choose(0.0, b, 0.0, 1.0))
+                events = events + choose(a, 0.0, 0.0, choose(0.0, b, 0.0, 1.0))
             before = after
-        return [0.0, choose(0.0, total, 1.0, 0.0)]
+        return [0.0, choose(0.0, events, 1.0, 0.0)]
 
     return iterate(looked, [is_watched, 0.0], lambda some: (0.0, some[0]), 1, title="events")[1]
 
 
 def _along(y: Values, dense: Values, theta: float) -> Values:
     """The state at a fraction of the step."""
-    total = [0.0] * len(y)
+    change = [0.0] * len(y)
     for k in range(len(dense) - len(y), -1, -len(y)):
-        total = [(x + d) * theta for x, d in zip(total, dense[k : k + len(y)], strict=True)]
-    return [x + d for x, d in zip(y, total, strict=True)]
+        change = [(x + d) * theta for x, d in zip(change, dense[k : k + len(y)], strict=True)]
+    return _sum(y, change)
+
+
+def _sum(xs: Values, ys: Values) -> Values:
+    return [x + y for x, y in zip(xs, ys, strict=True)]
 
 
 def _is_known(values: Values) -> Scalar:
     """1 if all values are finite, else 0."""
-    total: Scalar = 0.0
-    for x in values:
-        total = total + abs(x)
-    return choose(total, LARGEST, 1.0, 0.0)
+    return choose(total(map(abs, values), 0.0), LARGEST, 1.0, 0.0)
 
 
 def _if(flag: Scalar, x: Scalar, y: Scalar) -> Scalar:

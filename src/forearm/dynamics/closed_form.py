@@ -4,21 +4,18 @@ and E.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.lagrange import chain_of, kept_derivatives, trace_of_product
 from forearm.kinematics.arguments import as_coordinates, one_state
 from forearm.model import model_of
-from forearm.values import as_shape
+from forearm.spatial import Floats
+from forearm.values import as_shape, frozen
 
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
+@frozen
 class ClosedForm:
     """The coefficients of the rigid arm at one configuration: tau = D qdd + h qd qd + c.
 

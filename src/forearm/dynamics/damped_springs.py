@@ -72,7 +72,7 @@ def deflection_along(elasticity: Elasticity, t: Floats, load: tuple[Floats, ...]
 
 def _relaxed(elasticity: Elasticity, D: float, h: float, before: float, after: Load, e0: float) -> float:
     y, yd, ydd = after
-    carried: float = spring_torque(elasticity, e0)
+    carried = spring_torque(elasticity, e0)
     e = e0
     for _ in range(MOST):
         K = float(spring_stiffness(elasticity, e))

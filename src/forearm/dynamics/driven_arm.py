@@ -4,14 +4,15 @@ functions; and the named inputs and outputs of such steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from forearm.drives.coordinates import Coordinates
-from forearm.dynamics.fixed_step import Plant, StepState, Values, demands
+from forearm.dynamics.fixed_step import Plant, StepState, Values, demands, dry_ones
 from forearm.model import Scalar
+from forearm.portable import total
 from forearm.symbols import when
 from forearm.symbols.scalars import choose, minimum
+from forearm.values import frozen
 
 # What a step updates, its limits, the drive of the arm, and its outputs, in this order.
 STATE = ("t", "h", "q", "qd", "qdd", "error_before", "is_retry")
@@ -43,7 +44,7 @@ class AccuratePlant(Plant, Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class DrivenArm:
     """An arm whose joints keep moving or sticking, under inputs u + (t - start) slope. The event functions
     are the limits `low` and `high` of its joints; for coordinates with dry friction the velocities of moving
@@ -71,14 +72,12 @@ class DrivenArm:
         made = [x - low for x, low in zip(q, self.low, strict=False)]
         made += [high - x for x, high in zip(q, self.high, strict=False)]
         made += self.plant.flanks(q, qd, self.contact)
-        dry = [j for j, is_dry in enumerate(self.plant.dry) if is_dry]
+        dry = dry_ones(self.plant)
         for j in dry:
             sign, slow = self.friction_sign[j], self.slow[j]
             is_moving = self.is_free[j] * abs(sign)
             made += [choose(0.0, is_moving, sign * qd[j] - least, 1.0) for least in (0.0, slow)]
-        standing: Scalar = 0.0
-        for j in dry:
-            standing = standing + (1.0 - self.is_free[j])
+        standing = total((1.0 - self.is_free[j] for j in dry), 0.0)
 
         def looked(some: Values) -> Values:
             q, qd, u = some[: len(some) // 2], some[len(some) // 2 :], self._inputs(t)

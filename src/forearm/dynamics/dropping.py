@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.energy import without_gravity
@@ -16,27 +15,30 @@ from forearm.dynamics.newton_euler import newton_euler
 from forearm.dynamics.states import joint_states
 from forearm.errors import InputError
 from forearm.kinematics.arguments import states_of
-from forearm.model import Model, Note, Scalar, Vector, model_of, silent
+from forearm.model import Model, Note, Vector, model_of, silent
+from forearm.spatial import Floats
+from forearm.symbols.scalars import Values
+from forearm.values import frozen
 
 Method = Callable[..., list[Any]]
 
 
-def no_velocity_terms(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def no_velocity_terms(model: Model, q: Vector, qd: Vector, qdd: Vector) -> Values:
     """Torques without the velocity terms L: valid for slow arms only."""
     return newton_euler(model, q, [0.0 for _ in qd], qdd)
 
 
-def no_gravity(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def no_gravity(model: Model, q: Vector, qd: Vector, qdd: Vector) -> Values:
     """Torques without gravity: valid for counterbalanced arms only."""
     return newton_euler(without_gravity(model), q, qd, qdd)
 
 
-def own_link_only(model: Model, q: Vector, qd: Vector, qdd: Vector) -> list[Scalar]:
+def own_link_only(model: Model, q: Vector, qd: Vector, qdd: Vector) -> Values:
     """Torques as if each joint moved its own link only, without the links behind it."""
     return own_links(chain_of(model, q, qd, qdd, "own-link-only"), silent)
 
 
-def own_links(c: ChainMatrices, note: Note) -> list[Scalar]:
+def own_links(c: ChainMatrices, note: Note) -> Values:
     """F_i = tr(U_ii J_i (P_i + L_i)^T) - G_ii: without the outer sum. Waters IV."""
     U, P, L = recurrences(c, note)
     return [trace_of_product(U[i] @ c.J[i], P[i] + L[i]) - c.G @ (U[i] @ c.mr[i]) for i in range(c.n)]
@@ -49,7 +51,7 @@ DROPPED: dict[str, Method] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class DropError:
     """The error of neglecting terms along a motion, per joint (n,), N m (N).
 
@@ -61,12 +63,12 @@ class DropError:
     """
 
     dropped: str
-    largest: NDArray[np.float64]
-    rms: NDArray[np.float64]
-    torque_rms: NDArray[np.float64]
+    largest: Floats
+    rms: Floats
+    torque_rms: Floats
 
     @property
-    def relative(self) -> NDArray[np.float64]:
+    def relative(self) -> Floats:
         """The rms error relative to the rms torque, per joint; 0 where there is no torque."""
         return np.divide(self.rms, self.torque_rms, out=np.zeros_like(self.rms), where=self.torque_rms > 0.0)
 
@@ -87,7 +89,7 @@ def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[D
     model = model_of(arm.rigid())
     rows = [joint_states(model, *row) for row in zip(*states, strict=True)]
 
-    def torques(method: Method) -> NDArray[np.float64]:
+    def torques(method: Method) -> Floats:
         return np.array([model.gathered(method(model, *row)) for row in rows], dtype=np.float64)
 
     exact = torques(newton_euler)
@@ -100,6 +102,6 @@ def drop_errors(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> list[D
     return found
 
 
-def _rms(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    rms: NDArray[np.float64] = np.sqrt(np.mean(values**2, axis=0))
+def _rms(values: Floats) -> Floats:
+    rms: Floats = np.sqrt(np.mean(values**2, axis=0))
     return rms

@@ -11,10 +11,10 @@ M. W. Spong, Modeling and Control of Elastic Joint Robots, Journal of Dynamic Sy
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.arm.drive import Elasticity
@@ -30,14 +30,14 @@ from forearm.dynamics.taylor import Taylor
 from forearm.errors import InputError, ModelError, shorten
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
-from forearm.spatial import Floats
+from forearm.spatial import Flags, Floats
 from forearm.symbols.scalars import Scalar, sign
-from forearm.values import as_finite, as_floats
+from forearm.values import as_finite, as_floats, frozen
 
 MOTION = ("q", "qd", "qdd", "qddd", "qdddd")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ElasticDrive:
     """The drive of an elastic joint: its degree of freedom, spring and motor side."""
 
@@ -152,12 +152,12 @@ def elastic_forward(
     return np.where(known, qdd, np.nan), np.where(known, thetadd, np.nan)
 
 
-def _known(*states: Floats) -> NDArray[np.bool_]:
+def _known(*states: Floats) -> Flags:
     """Whether all values of a state are finite, (..., 1)."""
     return np.asarray(np.isfinite(np.concatenate(states, axis=-1)).all(axis=-1, keepdims=True))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ElasticInverse:
     """Motor motion and torques for a link motion; every array is (n,) or (B, n), on the joint side.
 

@@ -15,11 +15,11 @@ def jacobians(model: Model, q: Vector, qd: Vector) -> tuple[list[Any], list[Any]
     """Per body in base axes: (w, v of the centre, R, the centre), {joint: (dw, dv)} and the time derivatives
     of the latter.
     """
-    states: list[Any] = []
-    columns: list[dict[int, tuple[Array, Array]]] = []
-    rates: list[dict[int, tuple[Array, Array]]] = []
+    states = []
+    columns = []
+    rates = []
     R, origin, w, v = {-1: np.eye(3)}, {-1: np.zeros(3)}, {-1: np.zeros(3)}, {-1: np.zeros(3)}
-    axes: dict[int, tuple[Array, Array, Array, Array]] = {}  # z, zd, joint, velocity of the joint
+    axes = {}  # z, zd, joint, velocity of the joint
     for i, (body, step) in enumerate(zip(model.bodies, steps(model, q), strict=True)):
         k = body.parent
         before = R[k] @ body.Rb
@@ -34,8 +34,8 @@ def jacobians(model: Model, q: Vector, qd: Vector) -> tuple[list[Any], list[Any]
         c = origin[i] + R[i] @ body.r
         vc = v[i] + cross(w[i], R[i] @ body.r)
         states.append((w[i], vc, R[i], c))
-        own: dict[int, tuple[Array, Array]] = {}
-        own_rate: dict[int, tuple[Array, Array]] = {}
+        own = {}
+        own_rate = {}
         j = i
         while j >= 0:
             z, zd, joint, vj = axes[j]
@@ -57,7 +57,7 @@ def without_gravity(model: Model) -> Model:
 
 def kinetic(model: Model, q: Vector, qd: Vector) -> Scalar:
     """1/2 sum of m v.v + w.I w, without rotors."""
-    K: Any = 0.0
+    K = 0.0
     for body, (w, v, R, _) in zip(model.bodies, jacobians(model, q, qd)[0], strict=True):
         local = R.T @ w
         K = K + 0.5 * body.m * (v @ v) + 0.5 * (local @ (body.I @ local))
@@ -67,7 +67,7 @@ def kinetic(model: Model, q: Vector, qd: Vector) -> Scalar:
 def potential(model: Model, q: Vector) -> Scalar:
     """-sum of m g . c, zero if the centres of mass are at the base's origin."""
     states = jacobians(model, q, np.zeros(len(model.bodies)))[0]
-    P: Any = 0.0
+    P = 0.0
     for body, (_, _, _, c) in zip(model.bodies, states, strict=True):
         P = P - body.m * (model.g @ c)
     return P

@@ -9,20 +9,22 @@ the order of the method.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from forearm.drives.bristles import relaxed
 from forearm.dynamics.explicit_methods import ExplicitMethod
 from forearm.model import Scalar
+from forearm.portable import total
 from forearm.symbols import iterate, when
+from forearm.symbols.scalars import Values as Values
 from forearm.symbols.scalars import choose, sign
+from forearm.values import frozen
 
-Values = list[Scalar]
 FINE = 0.3  # a h: states that relax more slowly use the method's own stages
 
 
-@dataclass(frozen=True)
+@frozen
 class StepState:
     """A simulation between two steps, with m coordinates per list: `friction_sign` is the direction in which
     friction acts, `is_free` 0 for a coordinate that sticks and 1 otherwise.
@@ -91,7 +93,7 @@ def begun(
     """Let joints that stick break loose if driven by more than the friction of either direction; return the
     accelerations too, for a step of h.
     """
-    dry, n, guess = _dry(plant), len(state.q), _expected(method, state, [])
+    dry, n, guess = dry_ones(plant), len(state.q), _expected(method, state, [])
     x = plant.accelerations(state.q, state.qd, u, state, guess, h)
     if not dry:
         return state, x
@@ -106,12 +108,14 @@ def begun(
 
     flags = flags_of(state, dry)
     made = iterate(
-        released, flags, lambda some: (0.0, _missing(some[len(dry) :])), 1, title="joints that stand"
+        released,
+        flags,
+        lambda some: (0.0, total((1.0 - free for free in some[len(dry) :]), 0.0)),
+        1,
+        title="joints that stand",
     )
     now = with_flags(state, dry, made)
-    changes: Scalar = 0.0
-    for a, b in zip(made[len(dry) :], flags[len(dry) :], strict=True):
-        changes = changes + (a - b)
+    changes = total((a - b for a, b in zip(made[len(dry) :], flags[len(dry) :], strict=True)), 0.0)
 
     def again(some: Values) -> Values:
         return plant.accelerations(state.q, state.qd, u, with_flags(state, dry, some), guess, h)
@@ -121,7 +125,7 @@ def begun(
 
 def loosened(plant: Plant, method: ExplicitMethod, state: StepState, u: Values) -> StepState:
     """The state after joints that are driven hard enough have broken loose."""
-    return begun(plant, method, state, u)[0] if _dry(plant) else state
+    return begun(plant, method, state, u)[0] if dry_ones(plant) else state
 
 
 def demands(plant: Plant, state: StepState, qdd: Values) -> tuple[Values, Values]:
@@ -206,11 +210,11 @@ def stopped(plant: Plant, before: StepState, moved: StepState, h: Scalar) -> Ste
     """Stick joints whose velocity reversed; others lose the part of the step in which friction reversed it.
     Accurate to first order in h: `forearm.dynamics.located_step` locates the instant.
     """
-    dry, n = _dry(plant), len(moved.q)
+    dry, n = dry_ones(plant), len(moved.q)
     if not dry:
         return moved
     q, qd = list(moved.q), list(moved.qd)
-    stops: Scalar = 0.0
+    stops = 0.0
     signs, free = dict.fromkeys(dry, 0.0), dict.fromkeys(dry, 0.0)
     for j in dry:
         q0, v0 = before.q[j], before.qd[j]
@@ -269,16 +273,14 @@ def _remembered(method: ExplicitMethod, felt: Sequence[Values]) -> Values:
 
 def _advanced(start: Values, h: Scalar, weights: Sequence[float], rates: Sequence[Values]) -> Values:
     """start + h times the weighted derivatives of the stages."""
-    made = []
-    for j, x in enumerate(start):
-        total: Scalar = 0.0
-        for weight, rate in zip(weights, rates, strict=False):
-            total = total + weight * rate[j]
-        made.append(x + h * total)
-    return made
+    return [
+        x + h * total((weight * rate[j] for weight, rate in zip(weights, rates, strict=False)), 0.0)
+        for j, x in enumerate(start)
+    ]
 
 
-def _dry(plant: Plant) -> list[int]:
+def dry_ones(plant: Plant) -> list[int]:
+    """The coordinates that friction can make stick."""
     return [j for j, is_dry in enumerate(plant.dry) if is_dry]
 
 
@@ -293,11 +295,3 @@ def with_flags(state: StepState, dry: Sequence[int], some: Sequence[Scalar]) -> 
     for k, j in enumerate(dry):
         signs[j], free[j] = some[k], some[len(dry) + k]
     return replace(state, friction_sign=signs, is_free=free)
-
-
-def _missing(free: Sequence[Scalar]) -> Scalar:
-    """The number of sticking coordinates."""
-    total: Scalar = 0.0
-    for one in free:
-        total = total + (1.0 - one)
-    return total

@@ -17,7 +17,6 @@ from forearm.model import (
     Base,
     JointTransform,
     Model,
-    Scalar,
     Vector,
     Wrench,
     children,
@@ -25,6 +24,7 @@ from forearm.model import (
     steps,
     tilde,
 )
+from forearm.symbols.scalars import Values
 
 CONVERGED = 1e-14  # of the right-hand side's norm: tolerance of the residual
 
@@ -96,7 +96,7 @@ def articulated_body(
     rotor: Vector,
     base: Base = AT_REST,
     hand: Wrench | None = None,
-) -> list[Scalar]:
+) -> Values:
     """Accelerations by articulated-body inertias, linear in n. Mata 5.1, after Featherstone.
 
     Spatial quantities are (angular, linear) at each link's joint origin, in the link's axes; an inertia is
@@ -105,8 +105,8 @@ def articulated_body(
     at = steps(model, q)
     inertia, push, drift = _own(model, at, qd, base, hand)
     U, d, u = _articulated(model, at, inertia, push, drift, tau, rotor)
-    a: dict[int, Any] = {-1: (base.wd, base.a - model.g)}
-    qdd: list[Scalar] = []
+    a = {-1: (base.wd, base.a - model.g)}
+    qdd = []
     for i, body in enumerate(model.bodies):
         step = at[i]
         lever = _lever(model, i, step)
@@ -124,10 +124,10 @@ def _own(
     """Outward pass, for each body alone: its inertia, its velocity-dependent force, and its
     velocity-dependent acceleration.
     """
-    w: dict[int, Any] = {-1: base.w}
-    inertia: list[Any] = []
-    push: list[Any] = []
-    drift: list[Any] = []
+    w = {-1: base.w}
+    inertia = []
+    push = []
+    drift = []
     for i, body in enumerate(model.bodies):
         k, step, z = body.parent, at[i], body.z
         w_in = step.down(w[k])
@@ -161,7 +161,7 @@ def _articulated(
     drift: list[Array],
     tau: Vector,
     rotor: Vector,
-) -> tuple[list[Array], list[Scalar], list[Scalar]]:
+) -> tuple[list[Array], Values, Values]:
     """Inward pass: the force U for a unit acceleration of each joint, its component d along the axis, and the
     residual joint torque u.
     """
@@ -170,7 +170,7 @@ def _articulated(
     U: list[Any] = [None] * count
     d: list[Any] = [None] * count
     u: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         body = model.bodies[i]
         for c in on[i]:
             rest = mirrored(inertia[c] - U[c][:, None] * (U[c] / d[c])[None, :])

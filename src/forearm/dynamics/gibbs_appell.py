@@ -5,7 +5,6 @@ Trees and prismatic joints extend the recursions here: Mata 4 covers chains of r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,17 @@ from forearm.model import (
     Vector,
     Wrench,
     children,
+    noted,
     silent,
     steps,
     tilde,
 )
 from forearm.spatial import pseudo_from_inertia
+from forearm.symbols.scalars import Values
+from forearm.values import frozen
 
 
-@dataclass(eq=False)
+@frozen
 class LinkMotion:
     """Per link, in its own axes: w, wd, Omega, the origin's acceleration sdd and that of the centre of mass
     rdd.
@@ -70,14 +72,7 @@ def motion_of(
         if not body.ends_at_joint:
             sdd[i] = sdd[i] + Omega[i] @ body.s
         rdd.append(sdd[i] + Omega[i] @ body.r)
-        for symbol, value in (
-            ("w", w[i]),
-            ("wd", wd[i]),
-            ("Omega", Omega[i]),
-            ("sdd", sdd[i]),
-            ("rdd", rdd[i]),
-        ):
-            note(symbol, i, value)
+        noted(note, i, w=w[i], wd=wd[i], Omega=Omega[i], sdd=sdd[i], rdd=rdd[i])
     w_, wd_, Omega_, sdd_ = ([table[i] for i in range(len(model.bodies))] for table in (w, wd, Omega, sdd))
     return LinkMotion(w_, wd_, Omega_, sdd_, rdd)
 
@@ -111,16 +106,16 @@ def gibbs_appell(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """The linear recursion: phi and chi inwards, tau_j = z_j . chi_j. Mata (14)-(16), 4.1."""
     at, cross = steps(model, q), model.cross
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, note))
     count = len(model.bodies)
     on = children(model)
-    tau: list[Scalar] = [None] * count
+    tau = [None] * count
     # every = f + phi: the force required at the joint by link j and everything behind it
     every, chi = list(f), list(t)
-    for j in range(count - 1, -1, -1):
+    for j in reversed(range(count)):
         body = model.bodies[j]
         chi[j] = chi[j] + cross(body.r, f[j])
         for c in on[j]:
@@ -134,22 +129,21 @@ def gibbs_appell(
         if not body.ends_at_joint:
             chi[j] = chi[j] + cross(body.s, every[j])
         tau[j] = body.z @ chi[j] if body.revolute else body.z @ every[j]
-        for symbol, value in (("f", f[j]), ("t", t[j]), ("chi", chi[j]), ("tau", tau[j])):
-            note(symbol, j, value)
+        noted(note, j, f=f[j], t=t[j], chi=chi[j], tau=tau[j])
     return tau
 
 
 def gibbs_function(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> Scalar:
     """G = sum of 1/2 m rdd.rdd + 1/2 wd.I wd + wd.(w x I w), gravity as base acceleration. Mata (3), (4)."""
     moving = motion_of(model, steps(model, q), qd, qdd, base, silent)
-    G: Any = 0.0
+    G = 0.0
     for i, body in enumerate(model.bodies):
         w, wd, rdd = moving.w[i], moving.wd[i], moving.rdd[i]
         G = G + 0.5 * body.m * (rdd @ rdd) + 0.5 * (wd @ (body.I @ wd)) + wd @ model.cross(w, body.I @ w)
     return G
 
 
-@dataclass(eq=False)
+@frozen
 class Partials:
     """dwd_i/dqdd_j, dsdd_i/dqdd_j and drdd_i/dqdd_j in axes of link i, for j on the path to i. Mata (7)."""
 
@@ -161,13 +155,13 @@ class Partials:
 def partials(model: Model, at: list[JointTransform]) -> Partials:
     """The partial accelerations of each link with respect to each joint. Mata (7a)-(7e)."""
     wds: list[dict[int, Array]] = []
-    rdds: list[dict[int, Array]] = []
+    rdds = []
     origins: list[dict[int, Array]] = []
     cross = model.cross
     for i, body in enumerate(model.bodies):
         k, step = body.parent, at[i]
-        spin: dict[int, Array] = {}
-        origin: dict[int, Array] = {}
+        spin = {}
+        origin = {}
         for j in wds[k] if k >= 0 else {}:
             spin[j] = step.down(wds[k][j])
             origin[j] = step.down(origins[k][j] + cross(wds[k][j], step.l)) + cross(spin[j], body.s)
@@ -179,12 +173,12 @@ def partials(model: Model, at: list[JointTransform]) -> Partials:
     return Partials(wds, origins, rdds)
 
 
-def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> list[Scalar]:
+def gibbs_appell_sum(model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST) -> Values:
     """The O(n^2) sum: tau_j = sum of drdd_i/dqdd_j . f_i + dwd_i/dqdd_j . t_i. Mata (8), (13)."""
     at = steps(model, q)
     f, t = force_and_moment(model, motion_of(model, at, qd, qdd, base, silent))
     by = partials(model, at)
-    tau: list[Scalar] = [0.0] * len(model.bodies)
+    tau = [0.0] * len(model.bodies)
     for i in range(len(model.bodies)):
         for j in by.wd[i]:
             tau[j] = tau[j] + by.rdd[i][j] @ f[i] + by.wd[i][j] @ t[i]
@@ -215,10 +209,8 @@ def inertia_gibbs_appell(model: Model, q: Vector, note: Note = silent) -> Array:
     at = steps(model, q)
     count = len(model.bodies)
     on = children(model)
-    M: list[Any] = [None] * count
-    phi: list[Any] = [None] * count
-    psi: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    M, phi, psi = (dict[int, Any]() for _ in range(3))
+    for i in reversed(range(count)):
         body = model.bodies[i]
         # Steps 1, 4, 5: accumulated about the link's origin, in its axes;
         # first the terms known in advance (gamma, E)
@@ -266,7 +258,7 @@ def ancestors(model: Model, at: list[JointTransform]) -> list[dict[int, tuple[Ar
     tables: list[dict[int, tuple[Array, Array]]] = []
     for i, step in enumerate(at):
         k = model.bodies[i].parent
-        found: dict[int, tuple[Array, Array]] = {}
+        found = {}
         if k >= 0:
             body = model.bodies[k]
             ways = (

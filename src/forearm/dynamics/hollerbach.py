@@ -16,15 +16,16 @@ from forearm.model import (
     JointTransform,
     Model,
     Note,
-    Scalar,
     Vector,
     Wrench,
     children,
     cos_sin,
+    noted,
     silent,
     steps,
     tilde,
 )
+from forearm.symbols.scalars import Values
 
 
 def hollerbach_4x4(
@@ -36,7 +37,7 @@ def hollerbach_4x4(
     hand: Wrench | None = None,
     note: Note = silent,
     matrices: Callable[..., ChainMatrices] = matrices_of,
-) -> list[Scalar]:
+) -> Values:
     """T, Td, Tdd outwards; D and c inwards; tau_i = tr(dT_i/dq_i D_i) - g dT_i/dq_i c_i. Dhanaraj A.2 (with
     Tdd, m r). `matrices` computes its inputs.
     """
@@ -53,20 +54,18 @@ def hollerbach_4x4(
         T[i] = T[p] @ A_i
         Td[i] = Td[p] @ A_i + dT[i] * qd[i]
         Tdd[i] = Tdd[p] @ A_i + (Td[p] @ dA) * (2.0 * qd[i]) + (T[p] @ ddA) * (qd[i] * qd[i]) + dT[i] * qdd[i]
-        for symbol, value in (("T", T[i]), ("Td", Td[i]), ("Tdd", Tdd[i])):
-            note(symbol, i, value)
+        noted(note, i, T=T[i], Td=Td[i], Tdd=Tdd[i])
     D, c = [given.J[i] @ Tdd[i].T for i in range(count)], list(given.mr)
     if hand is not None and model.hand >= 0:
         D[model.hand] = D[model.hand] - wrench_matrix(model, T[model.hand][:3, :3], hand)
-    tau: list[Scalar] = [None] * count
+    tau: Values = [None] * count
     on = children(model)
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         for k in on[i]:
             D[i] = D[i] + A[k] @ D[k]
             c[i] = c[i] + A[k] @ c[k]
         tau[i] = trace_of_product(dT[i], D[i].T) - given.G @ (dT[i] @ c[i])
-        for symbol, value in (("D", D[i]), ("c", c[i]), ("tau", tau[i])):
-            note(symbol, i, value)
+        noted(note, i, D=D[i], c=c[i], tau=tau[i])
     return tau
 
 
@@ -91,7 +90,7 @@ def hollerbach_3x3(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """R, Rd, Rdd and the origins' accelerations outwards; D, e and c inwards. Dhanaraj A.3.
 
     D_i = integral over everything behind joint i of y xdd^T dm, with y in the joint's moving frame; e_i is
@@ -100,13 +99,10 @@ def hollerbach_3x3(
     at = steps(model, q)
     R, Rdd, pdd, dR, axis = _outward_3x3(model, at, q, qd, qdd, base, note)
     count = len(model.bodies)
-    tau: list[Scalar] = [None] * count
+    tau: Values = [None] * count
     on = children(model)
-    D: list[Any] = [None] * count
-    e: list[Any] = [None] * count
-    c: list[Any] = [None] * count
-    M: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    D, e, c, M = (dict[int, Any]() for _ in range(4))
+    for i in reversed(range(count)):
         body = model.bodies[i]
         J, mr = pseudo_inertia(body.m, body.r, body.I)[:3, :3], body.m * body.r
         D_o = J @ Rdd[i].T + mr[:, None] * pdd[i][None, :]
@@ -126,8 +122,7 @@ def hollerbach_3x3(
             tau[i] = trace_of_product(dR[i], D[i].T) - model.g @ (dR[i] @ c[i])
         else:
             tau[i] = axis[i] @ e_i - M_i * (model.g @ axis[i])
-        for symbol, value in (("D", D[i]), ("e", e[i]), ("c", c[i]), ("tau", tau[i])):
-            note(symbol, i, value)
+        noted(note, i, D=D[i], e=e[i], c=c[i], tau=tau[i])
     return tau
 
 
@@ -137,7 +132,7 @@ def _outward_3x3(
     """R, Rdd and the origins' accelerations by body, dR/dq (None for a prismatic joint) and the axes, in base
     axes.
     """
-    R: dict[int, Any] = {-1: np.eye(3)}
+    R = {-1: np.eye(3)}
     Rd, Rdd, pdd = {-1: tilde(base.w)}, {-1: tilde(base.wd) + tilde(base.w) @ tilde(base.w)}, {-1: base.a}
     dR, axis = [], []
     for i, body in enumerate(model.bodies):
@@ -168,6 +163,5 @@ def _outward_3x3(
             pdd[i] = pdd[i] + (Rd[p] @ slide) * (2.0 * qd[i]) + axis[i] * qdd[i]
         if not body.ends_at_joint:
             pdd[i] = pdd[i] + Rdd[i] @ body.s
-        for symbol, value in (("R", R[i]), ("Rd", Rd[i]), ("Rdd", Rdd[i]), ("rdd", pdd[i])):
-            note(symbol, i, value)
+        noted(note, i, R=R[i], Rd=Rd[i], Rdd=Rdd[i], rdd=pdd[i])
     return R, Rdd, pdd, dR, axis

@@ -4,14 +4,12 @@ Swartz p. 10-12, Walker-Orin 1, 2 and 3.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.newton_euler import inward, newton_euler
 from forearm.dynamics.symmetric import mirrored, turned_symmetric, zeros
-from forearm.model import Array, Model, Note, Vector, children, silent, steps, tilde
+from forearm.model import Array, Model, Note, Vector, children, noted, silent, steps, tilde
 from forearm.symbols.scalars import is_zero
 
 
@@ -38,8 +36,8 @@ def inertia_moving_links(model: Model, q: Vector) -> Array:
     count = len(model.bodies)
     H = zeros(model)
     for j in range(count):
-        wd: dict[int, Any] = {}
-        a: dict[int, Any] = {}
+        wd = {}
+        a = {}
         F, N = [np.zeros(3) for _ in range(count)], [np.zeros(3) for _ in range(count)]
         for i in range(j, count):
             body, step = model.bodies[i], at[i]
@@ -68,10 +66,8 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
     at = steps(model, q)
     count = len(model.bodies)
     on = children(model)
-    M: list[Any] = [None] * count
-    c: list[Any] = [None] * count
-    E: list[Any] = [None] * count
-    for j in range(count - 1, -1, -1):
+    M, c, E = ([None] * count for _ in range(3))
+    for j in reversed(range(count)):
         # (16)-(18): mass, centre and inertia of the composite, about its centre, in the axes of link j
         pieces = [(model.bodies[j].m, model.bodies[j].r, model.bodies[j].I)]
         pieces += [(M[k], at[k].l + at[k].up(c[k]), turned_symmetric(at[k], E[k])) for k in on[j]]
@@ -87,8 +83,7 @@ def inertia_composite_body(model: Model, q: Vector, note: Note = silent) -> Arra
             inertia = inertia - pieces[0][0] * (shift @ shift)
         s = model.bodies[j].s
         M[j], c[j], E[j] = mass, (centre if model.bodies[j].ends_at_joint else centre + s), mirrored(inertia)
-        for symbol, value in (("M", M[j]), ("c", c[j]), ("E", E[j])):
-            note(symbol, j, value)
+        noted(note, j, M=M[j], c=c[j], E=E[j])
     H, cross = zeros(model), model.cross
     for j in range(count):
         body, z = model.bodies[j], model.bodies[j].z

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from forearm.spatial import Floats
 
 
 class Jet:
@@ -13,11 +14,11 @@ class Jet:
 
     __slots__ = ("gradient", "hessian", "value")
 
-    def __init__(self, value: float, gradient: NDArray[np.float64], hessian: NDArray[np.float64]) -> None:
+    def __init__(self, value: float, gradient: Floats, hessian: Floats) -> None:
         self.value, self.gradient, self.hessian = value, gradient, hessian
 
     @staticmethod
-    def variables(values: NDArray[np.float64]) -> list[Jet]:
+    def variables(values: Floats) -> list[Jet]:
         """One variable per value, with a unit gradient and zero Hessian."""
         n = len(values)
         return [Jet(float(v), np.eye(n)[i], np.zeros((n, n))) for i, v in enumerate(values)]

@@ -6,11 +6,10 @@ that maps joint rates to twists. The recursion multiplies by T^T without forming
 
 from __future__ import annotations
 
-from typing import Any
-
 from forearm.dynamics.gibbs_appell import partials
 from forearm.dynamics.symmetric import zeros
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, children, silent, steps
+from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, children, noted, silent, steps
+from forearm.symbols.scalars import Values
 
 
 def kane(
@@ -21,7 +20,7 @@ def kane(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """Joint torques and forces: inertia wrenches projected on the joints' partial twists, inwards."""
     at, cross = steps(model, q), model.cross
     count = len(model.bodies)
@@ -44,16 +43,15 @@ def kane(
         cdd[i] = acceleration + cross(wd[i], behind[i]) + cross(w[i], cross(w[i], behind[i]))
         moment.append(body.I @ wd[i] + cross(w[i], body.I @ w[i]))
         force.append(body.m * cdd[i])
-        for symbol, value in (("w", w[i]), ("wd", wd[i]), ("cdd", cdd[i])):
-            note(symbol, i, value)
+        noted(note, i, w=w[i], wd=wd[i], cdd=cdd[i])
     if hand is not None and model.hand >= 0:
         push = model.R_hand @ hand.force
         force[model.hand] = force[model.hand] - push
         lever = model.p_hand - model.bodies[model.hand].r
         moment[model.hand] = moment[model.hand] - model.R_hand @ hand.moment - cross(lever, push)
-    tau: list[Any] = [None] * count
+    tau = [None] * count
     on = children(model)
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         body = model.bodies[i]
         for c in on[i]:
             push = at[c].up(force[c])
@@ -61,8 +59,7 @@ def kane(
             moment[i] = moment[i] + turn + cross(ahead[c], push)
             force[i] = force[i] + push
         tau[i] = body.z @ (moment[i] + cross(behind[i], force[i])) if body.revolute else body.z @ force[i]
-        for symbol, value in (("moment", moment[i]), ("force", force[i]), ("tau", tau[i])):
-            note(symbol, i, value)
+        noted(note, i, moment=moment[i], force=force[i], tau=tau[i])
     return tau
 
 

@@ -15,8 +15,22 @@ from typing import Any
 import numpy as np
 
 from forearm.kinematics.matrices import base_rates, homogeneous, joint_matrices
-from forearm.model import AT_REST, Array, Base, Model, Note, Scalar, Vector, Wrench, refuse_tree, silent
+from forearm.model import (
+    AT_REST,
+    Array,
+    Base,
+    Model,
+    Note,
+    Scalar,
+    Vector,
+    Wrench,
+    noted,
+    refuse_tree,
+    silent,
+)
+from forearm.portable import total
 from forearm.spatial import pseudo_from_inertia
+from forearm.symbols.scalars import Values
 
 Matrix = Any  # 4x4: an array, or an object that counts operations
 
@@ -70,7 +84,7 @@ def trace_of_product(X: Matrix, Y: Matrix) -> Scalar:
     return X.trace_with(Y)
 
 
-def naive(c: ChainMatrices, note: Note) -> list[Scalar]:
+def naive(c: ChainMatrices, note: Note) -> Values:
     """Waters' equations as written: every U multiplied out wherever needed. Order n^5 in 4x4 products."""
     U = partial(multiplied_out, c)
 
@@ -100,7 +114,7 @@ def multiplied_out(c: ChainMatrices, j: int, *by: int) -> Matrix:
     return reduce(lambda X, Y: X @ Y, factors)
 
 
-def uicker(c: ChainMatrices, note: Note) -> list[Scalar]:
+def uicker(c: ChainMatrices, note: Note) -> Values:
     """The closed form D, h, c with the products W stored: order n^4. Dhanaraj A.1."""
     U, UU = kept_derivatives(c)
     for j in range(c.n):
@@ -148,7 +162,7 @@ def kept_derivatives(c: ChainMatrices) -> tuple[list[list[Matrix]], Any]:
     return [[onward(first[i], i, j) for i in range(j + 1)] for j in range(c.n)], UU
 
 
-def stored(c: ChainMatrices, note: Note) -> list[Scalar]:
+def stored(c: ChainMatrices, note: Note) -> Values:
     """Every value computed once and stored: U, U_jkm, P, L, G. Order n^3 in stored values. Waters IV."""
     U, UU = kept_derivatives(c)
     P = [total(U[j][k] * c.qdd[k] for k in range(j + 1)) for j in range(c.n)]
@@ -158,18 +172,17 @@ def stored(c: ChainMatrices, note: Note) -> list[Scalar]:
         pairs = [(k, m) for k in range(j + 1) for m in range(k + 1, j + 1)]
         mixed = [UU(j, k, m) * (2.0 * c.qd[k] * c.qd[m]) for k, m in pairs]
         L.append(total([*squares, *mixed]))
-        for symbol, value in (("U", U[j]), ("P", P[j]), ("L", L[j])):
-            note(symbol, j, value)
+        noted(note, j, U=U[j], P=P[j], L=L[j])
     return sums(c, U, P, L, note)
 
 
-def recursive(c: ChainMatrices, note: Note) -> list[Scalar]:
+def recursive(c: ChainMatrices, note: Note) -> Values:
     """Recurrences for U, P, V and L; the outer sum over j remains. Waters IV."""
     U_ii, P, L = recurrences(c, note)
     return sums(c, all_U(c, U_ii), P, L, note)
 
 
-def recursive_d(c: ChainMatrices, note: Note) -> list[Scalar]:
+def recursive_d(c: ChainMatrices, note: Note) -> Values:
     """Also the recurrence D_i = A_{i+1} D_{i+1} + J_i (P_i + L_i)^T; U_ji is now used for gravity only.
     Waters IV.
     """
@@ -184,14 +197,14 @@ def recursive_d(c: ChainMatrices, note: Note) -> list[Scalar]:
     return tau
 
 
-def waters(c: ChainMatrices, note: Note) -> list[Scalar]:
+def waters(c: ChainMatrices, note: Note) -> Values:
     """And the recurrence for gravity, G_i = A_{i+1} G_{i+1} + m_i r_i: linear in n throughout. Waters IV."""
     return by_recurrences(c, *recurrences(c, note), note)
 
 
 def by_recurrences(
     c: ChainMatrices, U_ii: list[Matrix], P: list[Matrix], L: list[Matrix], note: Note
-) -> list[Scalar]:
+) -> Values:
     """F_i = tr(U_ii D_i) - G U_ii G_i, with D and G by their recurrences. Waters IV."""
     D = inward(c, moved(c, P, L), note, "D")
     g = inward(c, c.mr, note, "G")
@@ -206,8 +219,7 @@ def recurrences(c: ChainMatrices, note: Note) -> tuple[list[Matrix], list[Matrix
     """U_ii, P_j and L_j outwards, with W and V on the way. Waters II, IV."""
     W, V = c.A[0], c.dA[0] * c.qd[0]
     U, P, L = [c.dA[0]], [c.dA[0] * c.qdd[0]], [c.ddA[0] * (c.qd[0] * c.qd[0])]
-    for symbol, value in (("W", W), ("U_jj", U[0]), ("V", V), ("P", P[0]), ("L", L[0])):
-        note(symbol, 0, value)
+    noted(note, 0, W=W, U_jj=U[0], V=V, P=P[0], L=L[0])
     for j in range(1, c.n):
         U.append(W @ c.dA[j])
         U_jjj = W @ c.ddA[j]
@@ -215,8 +227,7 @@ def recurrences(c: ChainMatrices, note: Note) -> tuple[list[Matrix], list[Matrix
         L.append(L[-1] @ c.A[j] + (V @ c.dA[j]) * (2.0 * c.qd[j]) + U_jjj * (c.qd[j] * c.qd[j]))
         V = V @ c.A[j] + U[j] * c.qd[j]
         W = W @ c.A[j]
-        for symbol, value in (("W", W), ("U_jj", U[j]), ("V", V), ("P", P[j]), ("L", L[j])):
-            note(symbol, j, value)
+        noted(note, j, W=W, U_jj=U[j], V=V, P=P[j], L=L[j])
     return U, P, L
 
 
@@ -243,9 +254,7 @@ def moved(c: ChainMatrices, P: list[Matrix], L: list[Matrix]) -> list[Matrix]:
     return [c.J[j] @ (P[j] + L[j]).T for j in range(c.n)]
 
 
-def sums(
-    c: ChainMatrices, U: list[list[Matrix]], P: list[Matrix], L: list[Matrix], note: Note
-) -> list[Scalar]:
+def sums(c: ChainMatrices, U: list[list[Matrix]], P: list[Matrix], L: list[Matrix], note: Note) -> Values:
     """F_i = sum over j >= i of tr(U_ji J_j (P_j + L_j)^T) - G_ji from stored values."""
     own = moved(c, P, L)
     tau = []
@@ -257,9 +266,7 @@ def sums(
     return tau
 
 
-def with_surroundings(
-    model: Model, c: ChainMatrices, base: Base, hand: Wrench | None, tau: list[Scalar]
-) -> list[Scalar]:
+def with_surroundings(model: Model, c: ChainMatrices, base: Base, hand: Wrench | None, tau: Values) -> Values:
     """The contributions of a moving base and a loaded hand, in the same matrices.
 
     The base gives link j the acceleration X0 W_j + 2 V0 V_j with V0 = tilde(w), X0 = tilde(wd) + tilde(w)^2
@@ -293,12 +300,7 @@ def with_surroundings(
     return tau
 
 
-def total(terms: Any) -> Any:
-    """The sum of one or more terms, without starting from zero."""
-    return reduce(lambda x, y: x + y, terms)
-
-
-STAGES: dict[str, Callable[[ChainMatrices, Note], list[Scalar]]] = {
+STAGES: dict[str, Callable[[ChainMatrices, Note], Values]] = {
     "lagrange-naive": naive,
     "lagrange-uicker": uicker,
     "lagrange-stored": stored,
@@ -308,7 +310,7 @@ STAGES: dict[str, Callable[[ChainMatrices, Note], list[Scalar]]] = {
 }
 
 
-def by_stage(name: str) -> Callable[..., list[Scalar]]:
+def by_stage(name: str) -> Callable[..., Values]:
     """A stage as a formulation like the others; `matrices` computes its inputs."""
 
     def torques(
@@ -320,7 +322,7 @@ def by_stage(name: str) -> Callable[..., list[Scalar]]:
         hand: Wrench | None = None,
         note: Note = silent,
         matrices: Callable[..., ChainMatrices] = matrices_of,
-    ) -> list[Scalar]:
+    ) -> Values:
         refuse_tree(model, name)
         c = matrices(model, q, qd, qdd)
         return with_surroundings(model, c, base, hand, STAGES[name](c, note))

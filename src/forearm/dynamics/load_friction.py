@@ -10,12 +10,10 @@ Written over any scalar: floats give the reference solution, symbols the loops o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import Drive, Reaction, drives_of, needs_reactions, rotors
@@ -23,12 +21,13 @@ from forearm.dynamics.energy import without_gravity
 from forearm.dynamics.forward import singular
 from forearm.dynamics.newton_euler import newton_euler
 from forearm.errors import ModelError, shorten
-from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench
+from forearm.model import AT_REST, Array, Base, Model, Scalar, Vector, Wrench, model_of
+from forearm.spatial import Floats
 from forearm.symbols import iterate
 from forearm.symbols.linear import solve_general, solve_symmetric
-from forearm.symbols.scalars import choose
+from forearm.symbols.scalars import Values, choose, objects
+from forearm.values import frozen
 
-Floats = NDArray[np.float64]
 Solver = Callable[[Array, Array], Any]
 Load = tuple[Scalar, Reaction | None]  # the load of a joint: the rigid torque, and the reaction
 CHORDS, MOST = 8, 60  # iterations with the first slope, and with a new one each
@@ -39,7 +38,7 @@ SHORTEST = 1.0 / 64.0  # of a step, taken even if the residual increases: it may
 HUGE = 1e30  # larger than any residual, also in single precision
 
 
-@dataclass(frozen=True)
+@frozen
 class Solution:
     """Accelerations, the number of iterations, and the residual of the torque equation relative to its
     largest term.
@@ -54,7 +53,7 @@ class Solution:
     is_wedged: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Loads:
     """The load of each joint for accelerations x of the degrees of freedom: torques y0 + Y x, reactions r0 +
     A x (none if A is None).
@@ -76,7 +75,7 @@ class Loads:
 
 def reactions_of(
     model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None
-) -> tuple[list[Scalar], list[Reaction]]:
+) -> tuple[Values, list[Reaction]]:
     """The rigid arm's torques, and force and moment at each joint's origin in axes with z along the joint
     axis.
     """
@@ -87,7 +86,7 @@ def reactions_of(
     return torques, [(b.Ra @ felt["f", i], b.Ra @ felt["n", i]) for i, b in enumerate(model.bodies)]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TorqueEquation:
     """The drive equation for tau in accelerations x, with friction in the given `directions`; joints are held
     where `free` is 0.
@@ -102,13 +101,13 @@ class TorqueEquation:
     symmetric: Solver = solve_symmetric
 
     @cached_property
-    def rotor(self) -> list[Scalar]:
+    def rotor(self) -> Values:
         """The inertia that rotors add to each degree of freedom."""
         return rotors(self.drives, len(self.tau))
 
-    def at(self, x: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    def at(self, x: Sequence[Scalar]) -> tuple[Values, Values, Scalar]:
         """The residual of tau, the loads that drives depend on, and the sum of all torques as a scale."""
-        loads, along = self.loads.at(np.array(x, dtype=object)), zip(self.rates, self.directions, strict=True)
+        loads, along = self.loads.at(objects(x)), zip(self.rates, self.directions, strict=True)
         drives = list(zip(self.drives, loads, along, strict=True))
         made = [drive.torque(*load, *motion) for drive, load, motion in drives]
         left = self._left(x, made)
@@ -117,7 +116,7 @@ class TorqueEquation:
         return left, [v for drive, load, _ in drives if drive.depends_on_load for v in flat(*load)], size
 
     @cached_property
-    def still(self) -> list[Scalar]:
+    def still(self) -> Values:
         """The loads that drives depend on, at zero acceleration."""
         return self.at([0.0] * len(self.rotor))[1]
 
@@ -140,7 +139,7 @@ class TorqueEquation:
             return self._solved(self.matrix(slopes), left, solve_general)
         # one joint per degree of freedom: row by row the slope is that of its drive times a symmetric matrix
         gentle = [1.0 / some[0] for _, some in slopes]
-        M = np.array(self.loads.Y, dtype=object)
+        M = objects(self.loads.Y)
         for j in range(n):
             M[j, j] = M[j, j] + self.rotor[j] * gentle[j]
         return self._solved(M, [g * e for g, e in zip(gentle, left, strict=True)], self.symmetric)
@@ -173,13 +172,13 @@ class TorqueEquation:
             if drive.depends_on_load:
                 some = felt[at : at + len(flat(*load))]
                 at += len(some)
-                reaction = np.array(some[1:4], dtype=object), np.array(some[4:], dtype=object)
+                reaction = objects(some[1:4]), objects(some[4:])
                 load = (some[0], reaction if len(some) > 1 else None)
             made.append((drive, load, drive.slopes(*load, self.rates[k], self.directions[k])))
         return made
 
-    def _left(self, x: Sequence[Scalar], made: Sequence[Scalar]) -> list[Scalar]:
-        given: list[Scalar] = [rotor * a for rotor, a in zip(self.rotor, x, strict=True)]
+    def _left(self, x: Sequence[Scalar], made: Sequence[Scalar]) -> Values:
+        given = [rotor * a for rotor, a in zip(self.rotor, x, strict=True)]
         for drive, torque in zip(self.drives, made, strict=True):
             given[drive.freedom] = given[drive.freedom] + drive.multiplier * torque
         left = [t - g for t, g in zip(self.tau, given, strict=True)]
@@ -187,10 +186,10 @@ class TorqueEquation:
 
     def _solved(self, M: Array, right: Sequence[Scalar], solve: Solver) -> Sequence[Scalar]:
         if self.free is None:
-            return list(solve(M, np.array(right, dtype=object)))
+            return list(solve(M, objects(right)))
         # multiply by `free` again, which scaling a row removed
         pulled = [a * e for a, e in zip(self.free, right, strict=True)]
-        return list(solve(held(M, self.free), np.array(pulled, dtype=object)))
+        return list(solve(held(M, self.free), objects(pulled)))
 
 
 def held(M: Array, free: Sequence[Scalar]) -> Array:
@@ -203,17 +202,17 @@ def held(M: Array, free: Sequence[Scalar]) -> Array:
     return made
 
 
-def flat(torque: Scalar, reaction: Reaction | None) -> list[Scalar]:
+def flat(torque: Scalar, reaction: Reaction | None) -> Values:
     """A load as one row: the torque, followed by the reaction if there is one."""
     return [torque] if reaction is None else [torque, *reaction[0], *reaction[1]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     """Accelerations, their loads, the residual, its scale, and the number of iterations."""
 
-    x: list[Scalar]
-    felt: list[Scalar]
+    x: Values
+    felt: Values
     left: Scalar
     size: Scalar
     rounds: Scalar
@@ -228,22 +227,22 @@ def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close
     n, first = len(equation.rotor), equation.still if felt is None else felt
     m = len(first)
 
-    def state(x: Sequence[Scalar]) -> list[Scalar]:
+    def state(x: Sequence[Scalar]) -> Values:
         left, loads, size = equation.at(x)
         return [*x, *loads, *left, size_of(left), size]
 
-    def chord(s: list[Scalar]) -> list[Scalar]:
+    def chord(s: Values) -> Values:
         """A step with the first slope, unless the residual increases."""
         *now, _, count = s
         delta = equation.step(first, now[n + m : 2 * n + m])
         new, norm = state([a + d for a, d in zip(now[:n], delta, strict=True)]), now[2 * n + m]
         return [*taken_if(new[2 * n + m], norm, new, now), norm, count + 1.0]
 
-    def goes_fast(s: list[Scalar]) -> tuple[Scalar, Scalar]:
+    def goes_fast(s: Values) -> tuple[Scalar, Scalar]:
         *_, norm, size, before, _ = s
         return close * size, choose(norm, FAST * before, norm, 0.0)
 
-    def newton(s: list[Scalar]) -> list[Scalar]:
+    def newton(s: Values) -> Values:
         """A fraction of a step, halved next time if the residual increases; the shortest is always taken."""
         *now, share, count = s
         delta = equation.step(now[n : n + m], now[n + m : 2 * n + m])
@@ -252,14 +251,14 @@ def solved(equation: TorqueEquation, felt: Sequence[Scalar] | None = None, close
         kept = taken_if(new[2 * n + m], bound, new, now)
         return [*kept, choose(new[2 * n + m], bound, 1.0, 0.5 * share), count + 1.0]
 
-    def is_open(s: list[Scalar]) -> tuple[Scalar, Scalar]:
+    def is_open(s: Values) -> tuple[Scalar, Scalar]:
         *_, norm, size, share, _ = s
         enough = choose(ENOUGH * size, norm, norm, 0.0)  # only rounding may be left
         return close * size, choose(SHORTEST, share, norm, enough)
 
     begun = [*state(equation.straight(first)), HUGE, 1.0]
 
-    def left(s: list[Scalar]) -> list[Scalar]:
+    def left(s: Values) -> Values:
         return equation.at(s[:n])[0]
 
     *now, _, count = iterate(chord, begun, goes_fast, CHORDS, left, "loads, one slope")
@@ -275,14 +274,13 @@ def size_of(values: Sequence[Scalar]) -> Scalar:
     return size_of(values[:half]) + size_of(values[half:])
 
 
-def taken_if(a: Scalar, b: Scalar, new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
+def taken_if(a: Scalar, b: Scalar, new: Sequence[Scalar], old: Sequence[Scalar]) -> Values:
     """The new values where a < b, else the old ones."""
     return [choose(a, b, x, y) for x, y in zip(new, old, strict=True)]
 
 
 def solve_loaded(
     arm: Arm,
-    model: Model,
     q: Floats,
     qd: Floats,
     tau: Floats,
@@ -291,13 +289,11 @@ def solve_loaded(
     directions: Sequence[float] | None = None,
 ) -> Solution:
     """Accelerations at one state; NaN if the inputs contain NaN."""
-    if not model.n:
+    if not arm.n:
         return Solution(np.zeros(0), 0, 0.0)
-    rates = model.rates(qd.tolist())
-    ways = [float(np.sign(rate)) for rate in rates] if directions is None else list(directions)
-    equation = TorqueEquation(
-        drives_of(arm), loads_at(arm, model, q, qd, base, hand), tau.tolist(), rates, ways
-    )
+    rates = model_of(arm).rates(qd.tolist())
+    ways = np.sign(rates).tolist() if directions is None else list(directions)
+    equation = TorqueEquation(drives_of(arm), loads_at(arm, q, qd, base, hand), tau.tolist(), rates, ways)
     try:
         found = solved(equation)
     except ZeroDivisionError:
@@ -316,15 +312,14 @@ def solve_loaded(
     return Solution(x, int(found.rounds), error, equation.is_wedged(found.x))
 
 
-def loads_at(
-    arm: Arm, model: Model, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None
-) -> Loads:
+def loads_at(arm: Arm, q: Floats, qd: Floats, base: Base = AT_REST, hand: Wrench | None = None) -> Loads:
     """The loads of one state over floats: at zero acceleration, and the contribution of each unit
     acceleration alone.
     """
+    model = model_of(arm)
     coordinates, rest = model.coordinates(q.tolist()), [0.0] * len(model.bodies)
 
-    def column(torques: list[Scalar], reactions: list[Reaction]) -> Floats:
+    def column(torques: Values, reactions: list[Reaction]) -> Floats:
         return np.column_stack([torques, [np.concatenate(r) for r in reactions]])
 
     first = column(*reactions_of(model, coordinates, model.rates(qd.tolist()), rest, base, hand))

@@ -9,13 +9,26 @@ events, the rest is taken without locating them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import reduce
 
 from forearm.dynamics.explicit_methods import ExplicitMethod
-from forearm.dynamics.fixed_step import Plant, StepState, Values, begun, demands, flags_of, stages, with_flags
+from forearm.dynamics.fixed_step import (
+    Plant,
+    StepState,
+    Values,
+    begun,
+    demands,
+    dry_ones,
+    flags_of,
+    stages,
+    with_flags,
+)
 from forearm.model import Scalar
+from forearm.portable import total
 from forearm.symbols import iterate, when
 from forearm.symbols.scalars import choose, maximum, minimum, sign
+from forearm.values import frozen
 
 EXTRA = 6  # parts of a step, in addition to two per event function
 FAR = 1e30  # the value of inactive event functions
@@ -26,7 +39,7 @@ CLOSE, CLOSE_SINGLE = 1e-13, 1e-6
 TRIES = 40
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SwitchWatch:
     """The event functions: of coordinates with dry friction, each moving or sticking, and of gaps. Their
     values, in this order, are above 0 until the event: velocities in their direction, the torque missing to
@@ -40,7 +53,7 @@ class SwitchWatch:
     @staticmethod
     def of(plant: Plant, state: StepState) -> SwitchWatch:
         """The event functions of a simulation."""
-        return SwitchWatch(plant, [j for j, is_dry in enumerate(plant.dry) if is_dry], len(state.contact))
+        return SwitchWatch(plant, dry_ones(plant), len(state.contact))
 
     @property
     def count(self) -> int:
@@ -64,14 +77,12 @@ class SwitchWatch:
             qdd = self.plant.accelerations(state.q, state.qd, u, state, guess)
         plus, minus = demands(self.plant, state, qdd[: len(state.q)])
         given = self.plant.given(state.q, state.qd, u, state.contact)
-        ways = ([(up[j] - x[j]) for j in self.dry] for up, x in ((plus, given), (given, minus)))
-        forwards, backwards = (
-            [self._if_standing(state, j, v) for j, v in zip(self.dry, way, strict=True)] for way in ways
-        )
-        return forwards, backwards
 
-    def _if_standing(self, state: StepState, j: int, value: Scalar) -> Scalar:
-        return choose(0.0, state.is_free[j], 1.0, value)
+        def missing(more: Values, less: Values) -> Values:
+            apart = [more[j] - less[j] for j in self.dry]
+            return [choose(0.0, state.is_free[j], 1.0, x) for j, x in zip(self.dry, apart, strict=True)]
+
+        return missing(plus, given), missing(given, minus)
 
     def standing(self, state: StepState, u: Values, is_asked: Scalar, qdd: Values | None = None) -> Values:
         """For sticking coordinates, the missing torque in either direction; 1 for the others."""
@@ -92,7 +103,7 @@ class SwitchWatch:
 
     def stand(self, state: StepState) -> Scalar:
         """The number of sticking coordinates."""
-        return _sum([1.0 - state.is_free[j] for j in self.dry])
+        return total([1.0 - state.is_free[j] for j in self.dry], 0.0)
 
 
 def step(
@@ -119,7 +130,7 @@ def step(
     return _unpacked(watch, state, made)[0]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Part:
     """The rest of a step, of length `h`, under inputs that change by `change` until its end."""
 
@@ -146,7 +157,7 @@ class _Part:
 
         given = [*state.q, *state.qd, *moved.q, *moved.qd, *first]
         otherwise = [*_packed(watch, moved), 1.0]
-        made = when(_sum(crossed), switched, given, otherwise, title="something switches")
+        made = when(total(crossed, 0.0), switched, given, otherwise, title="something switches")
         after, (share,) = _unpacked(watch, state, made)
         return after, share
 
@@ -156,7 +167,7 @@ class _Part:
         curve = self._curve(state, moved, first)
         share, there = self._instant(curve, crossed)
         share = choose(0.0, self.is_last, 1.0, share)
-        least = minimum_of(_masked(crossed, there))
+        least = reduce(minimum, _masked(crossed, there))
         hit = [
             choose(0.0, self.is_last, c, c * choose(maximum(least, 0.0), x, 0.0, 1.0))
             for c, x in zip(crossed, there, strict=True)
@@ -178,13 +189,13 @@ class _Part:
         a retained end counts half), and all event values there.
         """
         watch, begins = self.watch, len(self.watch.dry)
-        is_asked = _sum(crossed[begins : 2 * begins])
+        is_asked = total(crossed[begins : 2 * begins], 0.0)
 
         def values(s: Scalar) -> Values:
             return watch.values(curve.at(s), self._inputs(s), is_asked)
 
         def least(some: Values) -> Scalar:
-            return minimum_of(_masked(crossed, some))
+            return reduce(minimum, _masked(crossed, some))
 
         def narrower(some: Values) -> Values:
             a, fa, b, fb = some[:4]
@@ -241,10 +252,10 @@ class _Part:
             return [choose(a, b, 1.0, -1.0) for a, b in zip(forwards, backwards, strict=True)]
 
         given, otherwise = [*state.q, *state.qd], [1.0] * len(self.watch.dry)
-        return when(_sum(starts), looked, given, otherwise, title="directions")
+        return when(total(starts, 0.0), looked, given, otherwise, title="directions")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Curve:
     """The motion within a step: the quintic through positions, velocities and accelerations at both ends, and
     the cubic through relaxing states.
@@ -261,7 +272,7 @@ class _Curve:
     ) -> _Curve:
         """The interpolation through both ends, with their accelerations."""
         quintic: list[Values] = []
-        cubic: dict[int, Values] = {}
+        cubic = {}
         for j in range(len(start.q)):
             v0, v1, a0, a1 = start.qd[j], end.qd[j], first[j], last[j]
             if j in relaxing:
@@ -321,18 +332,3 @@ def _unpacked(watch: SwitchWatch, state: StepState, some: Values) -> tuple[StepS
 
 def _masked(crossed: Values, values: Values) -> Values:
     return [choose(0.0, c, x, FAR) for c, x in zip(crossed, values, strict=True)]
-
-
-def minimum_of(values: Values) -> Scalar:
-    """The smallest of several values."""
-    least = values[0]
-    for x in values[1:]:
-        least = minimum(least, x)
-    return least
-
-
-def _sum(values: Values) -> Scalar:
-    total: Scalar = 0.0
-    for x in values:
-        total = total + x
-    return total

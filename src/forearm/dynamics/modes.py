@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.elastic import expanded, has_spinning_rotors, link_side
@@ -22,14 +20,15 @@ from forearm.dynamics.taylor import Taylor
 from forearm.errors import InputError
 from forearm.kinematics.arguments import one_state
 from forearm.model import model_of
-from forearm.spatial import Floats
+from forearm.spatial import Flags, Floats
 from forearm.tables import Report, number
+from forearm.values import frozen
 
 ROUNDING = 1e-13  # of the largest eigenvalue: less than this is 0
 SAME = 1e-6  # of a unit motion: a smaller remainder is already spanned by the others
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ModeSet:
     """Modes in order of increasing frequency, one row each.
 
@@ -47,7 +46,7 @@ class ModeSet:
     damping_ratio: Floats
     links: Floats
     rotors: Floats
-    is_rigid: NDArray[np.bool_]
+    is_rigid: Flags
 
     def _report(self, title: str, joints: tuple[str, ...], rotors: tuple[str, ...]) -> Report:
         shown = [*joints, *(f"rotor of {name}" for name in rotors if self.rotors.any())]
@@ -61,7 +60,7 @@ class ModeSet:
         return Report(["mode", "what", "Hz", "damping ratio", *shown], rows, title)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Modes:
     """Modes of an arm with elastic joints at a configuration.
 
@@ -146,8 +145,7 @@ def modes(arm: Arm, q: ArrayLike, load: ArrayLike | None = None, gravity: bool =
     stiffness, damping = pull.T @ (K[:, None] * pull), C + pull.T @ (D[:, None] * pull)
     stiffness[:n, :n] += G
     held = np.ix_(own, own)
-    locked = _solved(arm, q, M[held], stiffness[held], damping[held], 0)
-    free = _solved(arm, q, M, stiffness, damping, n)
+    of_links, of_rotors = np.split(np.eye(n + len(own)), [n], axis=1)
     joints = tuple(joint.name for joint in arm.joints)
     return Modes(
         arm.name,
@@ -156,8 +154,8 @@ def modes(arm: Arm, q: ArrayLike, load: ArrayLike | None = None, gravity: bool =
         q,
         carried,
         K,
-        _mode_set(locked, np.eye(n)[own], np.zeros((len(own), len(own)))),
-        _mode_set(free, np.eye(n + len(own))[:, :n], np.eye(n + len(own))[:, n:]),
+        _mode_set(arm, q, (M[held], stiffness[held], damping[held]), of_links[own], 0.0 * of_rotors[own], 0),
+        _mode_set(arm, q, (M, stiffness, damping), of_links, of_rotors, n),
         tuple(_notes(arm, n - len(own))),
     )
 
@@ -205,10 +203,13 @@ def _damping(arm: Arm, springs: list[ElasticDrive]) -> Floats:
     return np.diag(viscous)
 
 
-def _solved(
-    arm: Arm, q: Floats, M: Floats, K: Floats, C: Floats, rigid: int
-) -> tuple[Floats, Floats, Floats, int]:
-    """omega^2, damping ratios, shapes by columns, lowest first, and the number of rigid-body modes."""
+def _mode_set(
+    arm: Arm, q: Floats, matrices: tuple[Floats, ...], links: Floats, rotors: Floats, rigid: int
+) -> ModeSet:
+    """The modes of M, K and C, lowest first, with normalised shapes, expanded from the solved coordinates to
+    links and rotors; so many are rigid-body modes.
+    """
+    M, K, C = matrices
     try:
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
@@ -222,7 +223,12 @@ def _solved(
     shapes[:, none] = _in_order(shapes[:, none], M)
     with np.errstate(all="ignore"):
         ratios = np.einsum("ik,ij,jk->k", shapes, C, shapes) / (2.0 * np.sqrt(squares))
-    return squares, np.where(squares > 0.0, ratios, np.nan), shapes, rigid
+    rows = shapes.T / np.abs(shapes).max(axis=0)[:, None]
+    first = np.argmax(np.abs(rows) >= 0.5, axis=1)
+    rows = rows * np.sign(rows[np.arange(len(rows)), first])[:, None]
+    frequency = np.sign(squares) * np.sqrt(np.abs(squares)) / (2.0 * np.pi)
+    ratios = np.where(squares > 0.0, ratios, np.nan)
+    return ModeSet(frequency, ratios, rows @ links, rows @ rotors, np.arange(len(rows)) < rigid)
 
 
 def _in_order(shapes: Floats, M: Floats) -> Floats:
@@ -243,26 +249,12 @@ def _in_order(shapes: Floats, M: Floats) -> Floats:
     return np.array(made).T if len(made) == shapes.shape[1] and made else shapes
 
 
-def _mode_set(found: tuple[Floats, Floats, Floats, int], links: Floats, rotors: Floats) -> ModeSet:
-    """Modes with normalised shapes, expanded from the solved coordinates to links and rotors."""
-    squares, ratios, shapes, rigid = found
-    rows = shapes.T / np.abs(shapes).max(axis=0)[:, None]
-    first = np.argmax(np.abs(rows) >= 0.5, axis=1)
-    rows = rows * np.sign(rows[np.arange(len(rows)), first])[:, None]
-    frequency = np.sign(squares) * np.sqrt(np.abs(squares)) / (2.0 * np.pi)
-    return ModeSet(frequency, ratios, rows @ links, rows @ rotors, np.arange(len(rows)) < rigid)
-
-
 def _notes(arm: Arm, rigid: int) -> list[str]:
-    made = []
-    if gaps := gaps_of(arm):
-        made.append(
-            f"backlash of {', '.join(gaps)}: these are the modes at a flank, with the gap closed; between "
-            "the flanks there is no stiffness, and small vibrations through the gap have a lower frequency"
-        )
-    if rigid:
-        made.append(
-            "joints without elasticity are fixed while motors are locked, and move with their rotors while "
-            "motors are free"
-        )
-    return made
+    gaps = gaps_of(arm)
+    notes = {
+        f"backlash of {', '.join(gaps)}: these are the modes at a flank, with the gap closed; between the "
+        "flanks there is no stiffness, and small vibrations through the gap have a lower frequency": gaps,
+        "joints without elasticity are fixed while motors are locked, and move with their rotors while "
+        "motors are free": rigid,
+    }
+    return [note for note, applies in notes.items() if applies]

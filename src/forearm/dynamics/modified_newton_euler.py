@@ -16,13 +16,12 @@ from forearm.model import (
     Model,
     Note,
     RigidBody,
-    Scalar,
     Vector,
     Wrench,
     silent,
     steps,
 )
-from forearm.symbols.scalars import is_zero
+from forearm.symbols.scalars import Values, is_zero
 
 
 def modified_newton_euler(
@@ -33,7 +32,7 @@ def modified_newton_euler(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """Joint torques and forces, one per body, with lambda r in place of wd x r + w x (w x r)."""
     at, cross = steps(model, q), model.cross
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}

@@ -17,13 +17,13 @@ from forearm.model import (
     JointTransform,
     Model,
     Note,
-    Scalar,
     Vector,
     Wrench,
     children,
     silent,
     steps,
 )
+from forearm.symbols.scalars import Values
 
 
 def newton_euler(
@@ -34,7 +34,7 @@ def newton_euler(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """Joint torques and forces, one per body: outwards velocities and accelerations,
     inwards forces and moments.
     """
@@ -76,7 +76,7 @@ def linear_velocities(model: Model, q: Vector, qd: Vector, w: Sequence[Array], b
     """
     at, cross = steps(model, q), model.cross
     turns = {-1: base.w, **dict(enumerate(w))}
-    v: dict[int, Array] = {-1: np.zeros(3)}
+    v = {-1: np.zeros(3)}
     for i, body in enumerate(model.bodies):
         k = body.parent
         v[i] = at[i].down(v[k] + cross(turns[k], at[i].l)) + cross(turns[i], body.s)
@@ -87,14 +87,14 @@ def linear_velocities(model: Model, q: Vector, qd: Vector, w: Sequence[Array], b
 
 def inward(
     model: Model, at: list[JointTransform], F: list[Array], N: list[Array], hand: Wrench | None, note: Note
-) -> list[Scalar]:
+) -> Values:
     """Local forces and moments from the tip to the base, and what of them lies along the
     joints. Swartz (8)-(10).
     """
     f, n = list(F), list(N)
-    tau: list[Scalar] = [0.0] * len(F)
+    tau = [0.0] * len(F)
     on, cross = children(model), model.cross
-    for i in range(len(F) - 1, -1, -1):
+    for i in reversed(range(len(F))):
         body = model.bodies[i]
         passed = [at[c].up(f[c]) for c in on[i]]
         if passed:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import rotor_inertia
@@ -19,7 +18,9 @@ from forearm.dynamics.reference import INERTIA, INVERSE, inertia_matrix
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates
 from forearm.model import Model, model_of, refuse_tree
+from forearm.spatial import Floats
 from forearm.symbols.linear import solve_symmetric
+from forearm.values import frozen
 
 METHODS = ("articulated-body", "composite-body", "gibbs-appell")
 
@@ -74,7 +75,7 @@ class Single:
         return Single(math.sin(float(self.value)))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PrecisionStudy:
     """Accelerations in double and in single precision.
 
@@ -85,10 +86,10 @@ class PrecisionStudy:
         condition: condition number of M (B,).
     """
 
-    q: NDArray[np.float64]
-    double: NDArray[np.float64]
-    single: dict[str, NDArray[np.float64]]
-    condition: NDArray[np.float64]
+    q: Floats
+    double: Floats
+    single: dict[str, Floats]
+    condition: Floats
 
     def difference(self, method: str, joint: int) -> tuple[float, float]:
         """Largest and mean difference of one joint's acceleration.
@@ -117,7 +118,7 @@ def precision_study(arm: Arm, q: ArrayLike) -> PrecisionStudy:
         )
     rest = [0.0] * arm.n
     small = model.map(Single)
-    double: list[Any] = []
+    double = []
     single: dict[str, list[Any]] = {method: [] for method in METHODS}
     for row in postures:
         double.append(

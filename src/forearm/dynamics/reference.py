@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import depends_on_load, driven, drives_of, needs_reactions, rotor_inertia
@@ -27,12 +27,11 @@ from forearm.dynamics.regressor import regressor as regressor_of
 from forearm.dynamics.silver import lagrange_silver
 from forearm.dynamics.states import each_state, joint_states
 from forearm.errors import InputError, ModelError
-from forearm.kinematics.arguments import as_coordinates, one_state, states_of
+from forearm.kinematics.arguments import as_coordinates, one_state
 from forearm.model import AT_REST, Base, Model, Wrench, model_of
+from forearm.spatial import Floats
 from forearm.symbols.linear import solve_symmetric
 from forearm.values import as_shape, check_choice, chosen
-
-Floats = NDArray[np.float64]
 
 INVERSE: dict[str, Callable[..., list[Any]]] = {
     **{name: by_stage(name) for name in STAGES},
@@ -81,20 +80,17 @@ def inverse(
             base axes, gravity not included; None: at rest.
     """
     method = chosen(INVERSE, formulation, "formulation")
-    states = states_of(arm, q=q, qd=qd, qdd=qdd)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, drives, rotor = model_of(arm), drives_of(arm), rotor_inertia(arm)
     asks = needs_reactions(arm)
 
-    def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+    def one(q: Floats, qd: Floats, qdd: Floats) -> Any:
         joints = joint_states(model, q, qd, qdd)
         torques = method(model, *joints, base, hand) if model.bodies else []
         reactions = reactions_of(model, *joints, base, hand)[1] if asks else None
-        return np.asarray(
-            np.array(model.gathered(driven(drives, torques, reactions, joints[1]))) + rotor * qdd
-        )
+        return np.array(model.gathered(driven(drives, torques, reactions, joints[1]))) + rotor * qdd
 
-    return each_state(one, (arm.n,), *states)
+    return each_state(arm, one, (arm.n,), q=q, qd=qd, qdd=qdd)
 
 
 def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Floats:
@@ -106,15 +102,12 @@ def inertia_matrix(arm: Arm, q: ArrayLike, method: str = "composite-body") -> Fl
         method: one of `formulations()["inertia_matrix"]`.
     """
     compute = chosen(INERTIA, method, "method")
-    (q,) = states_of(arm, q=q)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
-    def one(q: Floats) -> Floats:
-        return np.asarray(
-            model.gathered_matrix(compute(model, model.coordinates(q.tolist()))) + np.diag(rotor)
-        )
+    def one(q: Floats) -> Any:
+        return model.gathered_matrix(compute(model, model.coordinates(q.tolist()))) + np.diag(rotor)
 
-    return each_state(one, (arm.n, arm.n), q)
+    return each_state(arm, one, (arm.n, arm.n), q=q)
 
 
 def forward(
@@ -140,7 +133,6 @@ def forward(
         hand_force, hand_moment, base_motion: as in `inverse`.
     """
     check_choice(method, FORWARD, "forward, method")
-    states = states_of(arm, q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
     model, drives, rotor = model_of(arm), drives_of(arm), rotor_inertia(arm)
     loaded = depends_on_load(arm)
@@ -153,7 +145,7 @@ def forward(
     def accelerations(q: Floats, qd: Floats, tau: Floats) -> Floats:
         joints = joint_states(model, q, qd, np.zeros(model.n))
         if loaded:
-            return solve_loaded(arm, model, q, qd, tau, base, hand).qdd
+            return solve_loaded(arm, q, qd, tau, base, hand).qdd
         right = tau - np.array(model.gathered(driven(drives, [0.0] * len(model.bodies), None, joints[1])))
         if method == "articulated-body":
             return np.array(
@@ -172,7 +164,7 @@ def forward(
             raise singular(arm, q)
         return qdd
 
-    return each_state(one, (arm.n,), *states)
+    return each_state(arm, one, (arm.n,), q=q, qd=qd, tau=tau)
 
 
 def forward_report(
@@ -194,7 +186,7 @@ def forward_report(
     """
     q, qd, tau = one_state(arm, "forward_report", q=q, qd=qd, tau=tau)
     base, hand = as_base(base_motion), as_wrench(hand_force, hand_moment)
-    return solve_loaded(arm, model_of(arm), q, qd, tau, base, hand)
+    return solve_loaded(arm, q, qd, tau, base, hand)
 
 
 def bias(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
@@ -226,14 +218,13 @@ def coriolis_matrix(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
         arm: the arm.
         q, qd: joint coordinates and velocities, (n,) or (B, n).
     """
-    states = states_of(arm, q=q, qd=qd)
     model = model_of(arm)
 
-    def one(q: Floats, qd: Floats) -> Floats:
+    def one(q: Floats, qd: Floats) -> Any:
         joints = joint_states(model, q, qd, np.zeros(model.n))
-        return np.asarray(model.gathered_matrix(energy.coriolis(model, joints[0], joints[1])))
+        return model.gathered_matrix(energy.coriolis(model, *joints[:2]))
 
-    return each_state(one, (arm.n, arm.n), *states)
+    return each_state(arm, one, (arm.n, arm.n), q=q, qd=qd)
 
 
 def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
@@ -243,14 +234,13 @@ def kinetic_energy(arm: Arm, q: ArrayLike, qd: ArrayLike) -> Floats:
         arm: the arm.
         q, qd: joint coordinates and velocities, (n,) or (B, n).
     """
-    states = states_of(arm, q=q, qd=qd)
     model, rotor = model_of(arm), rotor_inertia(arm)
 
-    def one(q: Floats, qd: Floats) -> Floats:
+    def one(q: Floats, qd: Floats) -> Any:
         joints = joint_states(model, q, qd, np.zeros(model.n))
-        return np.asarray(energy.kinetic(model, joints[0], joints[1]) + 0.5 * float(rotor @ qd**2))
+        return energy.kinetic(model, *joints[:2]) + 0.5 * float(rotor @ qd**2)
 
-    return each_state(one, (), *states)
+    return each_state(arm, one, (), q=q, qd=qd)
 
 
 def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
@@ -261,9 +251,8 @@ def potential_energy(arm: Arm, q: ArrayLike) -> Floats:
         arm: the arm.
         q: joint coordinates, (n,) or (B, n).
     """
-    (q,) = states_of(arm, q=q)
     model = model_of(arm)
-    return each_state(lambda q: np.asarray(energy.potential(model, model.coordinates(q.tolist()))), (), q)
+    return each_state(arm, lambda q: energy.potential(model, model.coordinates(q.tolist())), (), q=q)
 
 
 def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
@@ -274,16 +263,15 @@ def regressor(arm: Arm, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Floats:
         arm: the arm.
         q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
     """
-    states = states_of(arm, q=q, qd=qd, qdd=qdd)
     model = model_of(arm)
 
-    def one(q: Floats, qd: Floats, qdd: Floats) -> Floats:
+    def one(q: Floats, qd: Floats, qdd: Floats) -> Any:
+        if not model.bodies:
+            return np.zeros((0, 0))
         Y = regressor_of(model, *joint_states(model, q, qd, qdd))
-        return np.array(model.gathered(list(Y))) if model.has_followers else np.asarray(Y)
+        return model.gathered(list(Y)) if model.has_followers else Y
 
-    return each_state(
-        one if model.bodies else lambda *_: np.zeros((0, 0)), (arm.n, 10 * len(model.bodies)), *states
-    )
+    return each_state(arm, one, (arm.n, 10 * len(model.bodies)), q=q, qd=qd, qdd=qdd)
 
 
 def inertial_parameters(arm: Arm) -> Floats:
@@ -316,11 +304,8 @@ def as_wrench(force: ArrayLike | None, moment: ArrayLike | None) -> Wrench | Non
     """The load on the hand from the arguments of a caller; None without a load."""
     if force is None and moment is None:
         return None
-    none = np.zeros(3)
-    return Wrench(
-        _vector(none if force is None else force, "hand_force"),
-        _vector(none if moment is None else moment, "hand_moment"),
-    )
+    given = {"hand_force": force, "hand_moment": moment}
+    return Wrench(*(_vector(np.zeros(3) if v is None else v, what) for what, v in given.items()))
 
 
 def _vector(value: ArrayLike, what: str) -> Floats:

@@ -5,28 +5,16 @@ form in W.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.dynamics.hollerbach import wrench_matrix
 from forearm.dynamics.lagrange import pseudo_inertia, trace_of_product
 from forearm.kinematics.angles import axis_of, cross_matrix
 from forearm.kinematics.matrices import base_rates, joint_matrices
-from forearm.model import (
-    AT_REST,
-    Array,
-    Base,
-    Model,
-    Note,
-    Scalar,
-    Vector,
-    Wrench,
-    refuse_tree,
-    silent,
-    steps,
-)
+from forearm.model import AT_REST, Array, Base, Model, Note, Vector, Wrench, noted, refuse_tree, silent, steps
+from forearm.spatial import Floats
+from forearm.symbols.scalars import Values
 from forearm.values import frozen_array
-
-Floats = NDArray[np.float64]
 
 
 def lagrange_silver(
@@ -37,7 +25,7 @@ def lagrange_silver(
     base: Base = AT_REST,
     hand: Wrench | None = None,
     note: Note = silent,
-) -> list[Scalar]:
+) -> Values:
     """tau_j = sum over i of m_i vd_i . dv_i/dqd_j + [I_i wd_i + w_i x I_i w_i] . dw_i/dqd_j, in
     base axes. Silver 3.11.
 
@@ -47,7 +35,7 @@ def lagrange_silver(
     w, wd, a = {-1: base.w}, {-1: base.wd}, {-1: base.a - model.g}
     R, origin, cross = {-1: np.eye(3)}, {-1: np.zeros(3)}, model.cross
     z, joint = [], []
-    pushes: list[tuple[int, Array, Array, Array]] = []  # link, point, force, moment
+    pushes = []  # link, point, force, moment
     for i, (body, step) in enumerate(zip(model.bodies, steps(model, q), strict=True)):
         k = body.parent
         before = R[k] @ body.Rb
@@ -70,14 +58,13 @@ def lagrange_silver(
         inertia = R[i] @ body.I @ R[i].T
         F, N = body.m * vd, inertia @ wd[i] + cross(w[i], inertia @ w[i])
         pushes.append((i, origin[i] + r, F, N))
-        for symbol, value in (("w", w[i]), ("wd", wd[i]), ("vd", vd), ("F", F), ("N", N), ("z", z[i])):
-            note(symbol, i, value)
+        noted(note, i, w=w[i], wd=wd[i], vd=vd, F=F, N=N, z=z[i])
     if hand is not None and model.hand >= 0:
         T = R[model.hand]
         force, moment = T @ (model.R_hand @ hand.force), T @ (model.R_hand @ hand.moment)
         pushes.append((model.hand, origin[model.hand] + T @ model.p_hand, -force, -moment))
 
-    tau: list[Scalar] = [0.0] * len(model.bodies)
+    tau = [0.0] * len(model.bodies)
     for i, point, F, N in pushes:
         j = i
         while j >= 0:
@@ -94,7 +81,7 @@ def lagrange_silver(
 
 def lagrange_silver_w(
     model: Model, q: Vector, qd: Vector, qdd: Vector, base: Base = AT_REST, hand: Wrench | None = None
-) -> list[Scalar]:
+) -> Values:
     """The same torques in the other representation: tau_i = sum over j >= i of tr(dW_j/dq_i J_j Wdd_j^T).
     Silver 1.2.
 
@@ -104,7 +91,7 @@ def lagrange_silver_w(
     W = np.eye(4)
     Wd, Wdd = base_rates(Base(base.w, base.wd, base.a - model.g))
     U: list[Array] = []
-    tau: list[Scalar] = [0.0] * len(model.bodies)
+    tau = [0.0] * len(model.bodies)
     for j, body in enumerate(model.bodies):
         A, dA, ddA = joint_matrices(body, q[j])
         own = W @ dA

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from forearm.arm.arm import Arm
+from forearm.kinematics.arguments import states_of
 from forearm.model import Model
+from forearm.spatial import Floats
 
-Floats = NDArray[np.float64]
 
-
-def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats) -> Floats:
+def each_state(arm: Arm, one: Callable[..., Any], shape: tuple[int, ...], **states: ArrayLike) -> Floats:
     """The result for one state, or for every row; all NaN if a state contains NaN, whatever the result
     depends on.
     """
@@ -23,11 +24,11 @@ def each_state(one: Callable[..., Any], shape: tuple[int, ...], *states: Floats)
             return np.full(shape, np.nan)
         return np.asarray(one(*row), dtype=np.float64)
 
-    if states[0].ndim == 1:
-        return guarded(*states)
-    return np.array([guarded(*row) for row in zip(*states, strict=True)], dtype=np.float64).reshape(
-        len(states[0]), *shape
-    )
+    given = states_of(arm, **states)
+    if given[0].ndim == 1:
+        return guarded(*given)
+    rows = [guarded(*row) for row in zip(*given, strict=True)]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), *shape)
 
 
 def joint_states(

@@ -5,11 +5,10 @@ other representation.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.gibbs_appell import gibbs_appell_sum, gibbs_function, inertia_sum
@@ -19,9 +18,8 @@ from forearm.dynamics.silver import lagrange_silver_w
 from forearm.errors import InputError
 from forearm.kinematics.arguments import one_state
 from forearm.model import Model, model_of
-from forearm.values import chosen
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
+from forearm.values import chosen, frozen
 
 VARIANTS: dict[str, Callable[..., Any]] = {
     "gibbs-appell-sum": gibbs_appell_sum,  # Mata (13), order n^2
@@ -29,7 +27,7 @@ VARIANTS: dict[str, Callable[..., Any]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Gibbs:
     """Gibbs' function of the rigid arm at a state.
 

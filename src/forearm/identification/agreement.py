@@ -14,8 +14,8 @@ from forearm.identification.condensed import fold_of
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.rows import RowSource
 from forearm.identification.samples import Samples
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 
 class Predicts(Protocol):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from forearm.identification.rows import Rows
 from forearm.identification.samples import arrays_of, joined
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 NOTHING = 1e-60  # N m, or of a column: smaller values are treated as 0
 BUFFERED = 1024  # rows between two factorisations

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.errors import ModelError
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 STEPS = 100
 SHORT_OF = 0.99  # of the step to the boundary

@@ -16,8 +16,8 @@ from forearm.errors import InputError
 from forearm.identification.cone_program import Cone, NearestPoint, nearest_point, packed
 from forearm.identification.payload.physical import pseudo_inertia
 from forearm.identification.prior import Prior
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 KNOWN = 1e-10  # of the largest singular value: smaller ones carry no information
 WIDE = 100.0  # of a body's size: weak prior deviation that fixes undetermined parameters

@@ -17,8 +17,8 @@ from forearm.identification.effort_model import EffortModel, largest_loss
 from forearm.identification.least_squares import FitSolution
 from forearm.identification.new_arm import arm_with
 from forearm.identification.prior import Prior, cad_prior
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 BRAKES_BACKWARDS = (COULOMB[1], STATIC[1])  # bounded above by 0
 AT_LEAST_ZERO = (VISCOUS, COULOMB[0], STATIC[0], STRIBECK_SPEED, LOSS, ROTOR)

@@ -18,8 +18,8 @@ from forearm.errors import InputError
 from forearm.identification.drive_law import COULOMB, ROTOR, VISCOUS
 from forearm.identification.effort_model import EffortModel, EffortScale
 from forearm.identification.samples import PreparedLog, Samples, joined
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 if TYPE_CHECKING:
     from forearm.identification.fitting import Fitting

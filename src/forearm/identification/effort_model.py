@@ -33,9 +33,9 @@ from forearm.identification.drive_law import (
 )
 from forearm.identification.regressor import base_regressor, joint_reactions
 from forearm.identification.samples import EffortKind, Samples
-from forearm.records import frozen
 from forearm.reduction.base import BaseParameters, base_parameters
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 FrictionKind = Literal["none", "viscous", "coulomb", "stribeck"]
 # assumed gear ratio if the file has none

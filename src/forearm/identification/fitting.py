@@ -18,8 +18,8 @@ from forearm.identification.questions import FitRequest, unknowns_of
 from forearm.identification.rows import Extras, Rows, RowSource
 from forearm.identification.shift_search import ShiftSearch
 from forearm.progress import Progress
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 FOLDS = 5  # cross-validation folds of a single log
 MOST_KEPT = 100_000_000  # bytes of cached rows: beyond this, rows are recomputed in every pass

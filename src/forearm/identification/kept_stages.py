@@ -18,9 +18,9 @@ from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRI
 from forearm.identification.effort_model import EffortModel
 from forearm.identification.fitting import FittedStage, Fitting, fit_stage, with_first_speeds, without
 from forearm.identification.least_squares import FitSolution, solve
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import number
+from forearm.values import frozen
 
 STRIBECK, LOAD = "Stribeck friction", "losses by load"
 NOT_SHOWN = {

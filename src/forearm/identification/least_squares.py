@@ -11,8 +11,8 @@ import numpy as np
 
 from forearm.identification.condensed import Condenser, Triangles
 from forearm.identification.effort_model import EffortModel
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 DEPENDENT = 1e-7  # of a column's length: a smaller remainder beside earlier columns is rounding
 ROUNDS = 4  # iterations of weights and fits

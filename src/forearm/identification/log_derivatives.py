@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from forearm.identification.convolution import filtered
-from forearm.records import frozen
+from forearm.values import frozen
 
 Floats = NDArray[np.float64]
 DEGREE = 4

@@ -15,9 +15,9 @@ from forearm.identification.log_derivatives import HALVES, best_half, smoothed
 from forearm.identification.measured_log import MeasuredLog, measured_log
 from forearm.identification.requests import LogFormat
 from forearm.kernels.kernel import compile as compile_arm
-from forearm.records import flat, frozen
+from forearm.records import flat
 from forearm.tables import number, text_table
-from forearm.values import check_number
+from forearm.values import check_number, frozen
 
 Floats = NDArray[np.float64]
 GAP = 2.5  # times the usual period: a longer step splits the log

@@ -11,8 +11,9 @@ from forearm.arm.arm import Arm
 from forearm.arm.drive import Motor
 from forearm.errors import InputError, ModelError
 from forearm.identification.requests import LogFormat
-from forearm.records import fields_of, frozen
+from forearm.records import fields_of
 from forearm.trajectories.recorded import read_motion
+from forearm.values import frozen
 
 Floats = NDArray[np.float64]
 

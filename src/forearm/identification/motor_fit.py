@@ -12,8 +12,8 @@ from forearm.errors import InputError
 from forearm.identification.condensed import Condenser
 from forearm.identification.measured_log import torque_constants
 from forearm.identification.samples import PreparedLog
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 AVERAGED = 20  # samples averaged per row: noise of currents, which are regressors, would bias R low
 SIZE = 3  # columns: current, speed, voltage

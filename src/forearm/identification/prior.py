@@ -8,9 +8,8 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.dynamics.reference import inertial_parameters
-from forearm.records import frozen
 from forearm.spatial import Floats, inverse_pose
-from forearm.values import check_number
+from forearm.values import check_number, frozen
 
 SMALLEST = 0.03  # m: smallest body size
 SOLID = 1000.0  # kg/m^3: between a hollow casting and a full one

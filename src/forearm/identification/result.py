@@ -13,9 +13,10 @@ from forearm.identification.agreement import Agreement
 from forearm.identification.parameter_set import ParameterSet
 from forearm.identification.requests import LogReading
 from forearm.identification.samples import LogSignals
-from forearm.records import flat, frozen
+from forearm.records import flat
 from forearm.spatial import Floats
 from forearm.tables import Report
+from forearm.values import frozen
 
 if TYPE_CHECKING:
     from forearm.identification.validation import Validation

@@ -18,8 +18,8 @@ from forearm.identification.drive_law import COULOMB, LOSS, OFFSET, STATIC, STRI
 from forearm.identification.effort_model import EffortModel, EffortScale
 from forearm.identification.samples import LogSignals, PreparedLog, Samples, joined
 from forearm.identification.signals.jumps import around
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 AVERAGED = 8.0  # rows per filter window: shorter averages lose nothing of the motion
 MOST_AVERAGED = 50  # samples in a row

@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 EffortKind = Literal["tau", "current", "voltage"]
 T = TypeVar("T")

@@ -15,9 +15,9 @@ from forearm.identification.report.summary import percent
 from forearm.identification.requests import LogReading
 from forearm.identification.rows import row_source
 from forearm.identification.signals.prepare import prepare_log
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import Report, number
+from forearm.values import frozen
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification

@@ -295,7 +295,14 @@ class Kernel:
         with making():
             from forearm.kinematics.numerical import NumericOptions, solve_numeric
 
-        options = NumericOptions(position_only, limits, tolerance, starts, seed, most_steps)
+        options = NumericOptions(
+            position_only=position_only,
+            limits=limits,
+            tolerance=tolerance,
+            starts=starts,
+            seed=seed,
+            most_steps=most_steps,
+        )
         if self.device == CPU:
             return solve_numeric(self.arm, T, start, link, options, threads, self.cpu)
         with making():

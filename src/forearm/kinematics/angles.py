@@ -7,9 +7,8 @@ base axes.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 # Sine and cosine that are both this small are rounding errors: the angle is then 0 by definition.
 ROUNDING = 1e-12
@@ -139,8 +138,7 @@ def matrix_of_quaternion(q: Floats) -> Floats:
     """R = 1 + 2 w K + 2 K^2 with K the cross product by x, y, z, of a normalised quaternion (w, x, y, z)."""
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     K = cross_matrix(q[..., 1:])
-    R: Floats = np.eye(3) + 2.0 * q[..., :1, None] * K + 2.0 * (K @ K)
-    return R
+    return np.eye(3) + 2.0 * q[..., :1, None] * K + 2.0 * (K @ K)
 
 
 def vector_of_matrix(R: Floats) -> Floats:
@@ -199,8 +197,7 @@ def determinant(M: Floats) -> Floats:
 
 def _angle(sine: Floats, cosine: Floats) -> Floats:
     open_to_choice = np.hypot(sine, cosine) <= ROUNDING
-    angle: Floats = np.where(open_to_choice, 0.0, np.arctan2(sine, cosine))
-    return angle
+    return np.where(open_to_choice, 0.0, np.arctan2(sine, cosine))
 
 
 def _turn(axis: int, angle: Floats) -> Floats:

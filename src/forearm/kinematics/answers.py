@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
+from forearm.spatial import Flags, Floats
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Nearest:
     """The configuration nearest to a pose, minimising distance^2 + angle^2; with three joints the distance
     only.
@@ -30,7 +30,7 @@ class Nearest:
     angle: float
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class IKResult:
     """All inverse kinematics branches of one pose, possibly none.
 
@@ -56,7 +56,7 @@ class IKResult:
     certain: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class IKBatch:
     """All inverse kinematics branches of many poses.
 
@@ -69,9 +69,9 @@ class IKBatch:
     """
 
     q: Floats
-    valid: Truths
-    reachable: Truths
-    singular: Truths
+    valid: Flags
+    reachable: Flags
+    singular: Flags
     certain: NDArray[np.int64]
 
 
@@ -90,7 +90,7 @@ class PathEvent:
     message: str
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FollowedPath:
     """Configurations along a path of poses.
 

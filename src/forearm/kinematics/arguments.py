@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
+from forearm.spatial import Flags, Floats
 from forearm.values import LARGEST, as_floats, broadcast_states, is_number
 
-Floats = NDArray[np.float64]
 # Tolerance of R^T R from 1, for rotations given with six decimals; they are then orthonormalised.
 ORTHONORMAL = 1e-5
 EXACT = 1e-12  # norm of a pose's deviation below which it is used as given
@@ -70,7 +70,7 @@ def as_poses(T: ArrayLike, what: str = "T") -> tuple[Floats, bool]:
     if np.all(exact):
         return poses, single
 
-    def refuse(bad: NDArray[np.bool_], reason: str) -> None:
+    def refuse(bad: Flags, reason: str) -> None:
         if bad.any():
             at = int(np.argmax(bad))
             place = what if single else f"{what}[{at}]"
@@ -113,5 +113,4 @@ def _is_exact(rows: Any) -> Any:
 
 def nearer_rotation(R: Floats) -> Floats:
     """R (3 - R^T R) / 2 of (..., 3, 3): squares the deviation from a rotation."""
-    made: Floats = 0.5 * R @ (3.0 * np.eye(3) - np.swapaxes(R, -1, -2) @ R)
-    return made
+    return 0.5 * R @ (3.0 * np.eye(3) - np.swapaxes(R, -1, -2) @ R)

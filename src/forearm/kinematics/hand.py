@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -14,12 +12,11 @@ from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.orientation import orientation_of, orientation_rates, rotation_from
 from forearm.kinematics.poses import forward
-from forearm.values import as_floats, as_shape, frozen_array
+from forearm.spatial import Floats
+from forearm.values import as_floats, as_shape, frozen, frozen_array
 
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
+@frozen
 class HandMotion:
     """The motion of the hand, or of a given point, in base axes; (B, ...) for B states.
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.arguments import as_coordinates, states_of
 from forearm.kinematics.poses import body_poses
-from forearm.spatial import cross
+from forearm.spatial import Floats, cross
 from forearm.values import frozen_array
-
-Floats = NDArray[np.float64]
 
 
 def position(arm: Arm, q: ArrayLike, link: str | None = None, point: ArrayLike = (0.0, 0.0, 0.0)) -> Floats:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
+from forearm.spatial import Flags, Floats
 from forearm.symbols.scalars import Scalar, choose, maximum, minimum, rounded
 
-Floats = NDArray[np.float64]
 # A joint that exceeds its limit by at most this (rad, m) counts as at the limit.
 AT_LIMIT = 1e-10
 TURN = 2.0 * math.pi
@@ -51,7 +50,7 @@ def middle(arm: Arm) -> Floats:
     return np.where(both, 0.5 * (known[0] + known[1]), np.clip(0.0, *ends))
 
 
-def is_periodic(arm: Arm) -> NDArray[np.bool_]:
+def is_periodic(arm: Arm) -> Flags:
     """Per freedom, whether a whole turn changes nothing: joints that mimic it must make whole turns, too."""
     made = np.ones(arm.n, dtype=bool)
     for body in arm.moving.bodies:
@@ -59,12 +58,12 @@ def is_periodic(arm: Arm) -> NDArray[np.bool_]:
     return made
 
 
-def is_revolute(arm: Arm) -> NDArray[np.bool_]:
+def is_revolute(arm: Arm) -> Flags:
     """Mask of revolute joints (n,)."""
     return np.array([j.kind == "revolute" for j in arm.joints], dtype=bool)
 
 
-def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
+def placed(arm: Arm, q: Floats, limits: bool, near: Floats | None) -> tuple[Floats, Flags]:
     """Configurations (..., n) shifted by whole turns, and whether each is within the limits (always if not
     enforced).
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian
+from forearm.spatial import Floats
 from forearm.values import chosen
 
-Floats = NDArray[np.float64]
 Part = Literal["all", "linear", "angular"]
 ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 
@@ -31,8 +31,7 @@ def singular_values(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None
     J = jacobian(arm, q, link)[..., rows, :]
     known = np.asarray(np.isfinite(J).all(axis=(-2, -1)))
     values = np.linalg.svd(np.where(known[..., None, None], J, np.zeros_like(J)), compute_uv=False)
-    found: Floats = np.where(known[..., None], values, np.nan)
-    return found
+    return np.where(known[..., None], values, np.nan)
 
 
 def manipulability(arm: Arm, q: ArrayLike, part: Part = "all", link: str | None = None) -> Floats:
@@ -57,7 +56,4 @@ def condition_number(arm: Arm, q: ArrayLike, part: Part = "all", link: str | Non
     if values.shape[-1] == 0:
         return np.full(values.shape[:-1], np.nan)
     smallest = values[..., -1]
-    ratio: Floats = np.where(
-        smallest == 0.0, np.inf, values[..., 0] / np.where(smallest == 0.0, 1.0, smallest)
-    )
-    return ratio
+    return np.where(smallest == 0.0, np.inf, values[..., 0] / np.where(smallest == 0.0, 1.0, smallest))

@@ -6,19 +6,17 @@ last; in the document it is first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.arguments import one_state
 from forearm.model import Array, Base, RigidBody, Scalar, cos_sin, model_of, refuse_tree, tilde
+from forearm.spatial import Floats
+from forearm.values import frozen
 
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
+@frozen
 class WatersMatrices:
     """Waters' matrices (4, 4) at one state of a serial arm, lists over links.
 

@@ -4,10 +4,8 @@ for any arm, ignoring limits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
@@ -15,16 +13,14 @@ from forearm.kinematics.arguments import as_coordinates
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.newton import HUGE, PATIENCE, Rows, Values, run_nearby
 from forearm.kinematics.poses import forward
-from forearm.values import as_floats
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from forearm.spatial import Flags, Floats
+from forearm.values import as_floats, frozen
 
 TOLERANCE = 1e-12  # m and rad: about ten times the rounding of poses at a reach of one metre
 MOST_JOINTS = 200  # of joints for which steps are unrolled, which takes some seconds to compile
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Nearby:
     """A configuration (n,) or (B, n) found from a nearby one, whether the hand is within 1e-12 of the pose,
     and its error (m, rad).

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from forearm.portable import total
 from forearm.symbols import iterate
 from forearm.symbols.linear import solve_symmetric
 from forearm.symbols.scalars import Scalar, choose, hinge, maximum, minimum, root
+from forearm.values import frozen
 
 Array = np.ndarray[Any, Any]
 Values = Sequence[Scalar]
@@ -43,7 +45,7 @@ STEPS = 400  # of a run without bounds: rarely reached except near singularities
 HUGE = 1e300  # larger than any squared error
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Bounds:
     """Joint bounds, infinite if open, and which joints are periodic in whole turns."""
 
@@ -52,7 +54,7 @@ class Bounds:
     periodic: Sequence[bool]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class PoseTask:
     """A target pose of the hand: the first three rows of `target`, or its position only without `attitude`.
 
@@ -89,7 +91,7 @@ class PoseTask:
         return [choose(way, 0.0, _less(low, x), _less(x, high)) for x, way, low, high in joints]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class NewtonState:
     """State of a run between two steps: the best configuration `q` so far and its squared errors, the step
     from there, the fraction of it to try next, the damping fraction, and counts of slow and of all steps.
@@ -126,7 +128,7 @@ def step(task: PoseTask, state: NewtonState) -> NewtonState:
     tried = task.within([x + state.share * d for x, d in zip(state.q, state.dq, strict=True)])
     pose, J = task.hand(tried)
     e, squares = pose_error(task.target, pose, task.attitude)
-    cost, before = _sum(squares), _sum(state.squares)
+    cost, before = total(squares, 0.0), total(state.squares, 0.0)
     rank = task.if_solved(squares, -1.0, cost)  # solving the task takes precedence
 
     def taken(new: Values, old: Values) -> list[Scalar]:
@@ -229,7 +231,7 @@ def rotation_error(R: Rows) -> tuple[list[Scalar], Scalar]:
     c = 0.5 * root(HALF_TURN + hinge((1.0 - HALF_TURN) + trace))
     c4 = root(0.5 + 0.5 * c)
     t2 = (1.0 - c4) / (1.0 + c4)
-    series: Scalar = 0.0
+    series = 0.0
     for k in reversed(range(TERMS)):
         series = series * t2 + (-1.0 if k % 2 else 1.0) / (2 * k + 1)
     wide = 1.0 + t2
@@ -263,9 +265,7 @@ def _gram(a: Rows, b: Rows, damping: Scalar) -> Array:
 
 def _shortened(dq: Values) -> list[Scalar]:
     """The step, scaled so that no joint moves by more than LONGEST."""
-    longest: Scalar = LONGEST
-    for d in dq:
-        longest = maximum(abs(d), longest)
+    longest = reduce(lambda most, d: maximum(abs(d), most), dq, LONGEST)
     return [LONGEST / longest * d for d in dq]
 
 
@@ -292,14 +292,7 @@ def _is_open(bound: Scalar) -> bool:
 
 
 def _product(a: Values, b: Values) -> Scalar:
-    return _sum([x * y for x, y in zip(a, b, strict=True)])
-
-
-def _sum(terms: Values) -> Scalar:
-    total: Scalar = 0.0
-    for term in terms:
-        total = total + term
-    return total
+    return total([x * y for x, y in zip(a, b, strict=True)], 0.0)
 
 
 def _columns(rows: Rows) -> list[Values]:

@@ -4,8 +4,6 @@ within its limits.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kinematics.arguments import as_coordinates, as_poses
-from forearm.values import check_kind, check_number, check_whole
-
-Floats = NDArray[np.float64]
+from forearm.reading.fields import WholeField
+from forearm.records import declared, flag, flat, number, record
+from forearm.spatial import Flags, Floats
+from forearm.values import frozen
 
 MOST_STARTS, MOST_STEPS = 1000, 10_000
 FINEST = 1e-12  # m and rad: below this is rounding
@@ -24,7 +23,7 @@ FINEST = 1e-12  # m and rad: below this is rounding
 CLOSER = 0.99
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class NumericSolution:
     """Result for one pose; (B, ...) for B poses.
 
@@ -38,25 +37,43 @@ class NumericSolution:
     """
 
     q: Floats
-    solved: bool | NDArray[np.bool_]
+    solved: bool | Flags
     error: Floats
     steps: int | NDArray[np.int64]
     starts: int | NDArray[np.int64]
     message: str
 
 
+@record
+class NumericOptions:
+    """How numeric inverse kinematics searches."""
+
+    position_only: bool = flag("whether to ignore the rotation of T", default=False)
+    limits: bool = flag("whether joints stay within their limits", default=True)
+    tolerance: float = number(
+        "tolerance of position, m, and rotation, rad", minimum=FINEST, maximum=1.0, default=1e-9
+    )
+    starts: int = declared(WholeField("largest number of starts", 1, MOST_STARTS), default=64)
+    seed: int = declared(WholeField("seed of the random starts", 0, 2**64 - 1), default=0)
+    most_steps: int = declared(WholeField("largest number of steps per start", 1, MOST_STEPS), default=100)
+
+    @property
+    def asked(self) -> tuple[int, int, float, int]:
+        """Parameters of the machine code: starts, seed, tolerance and steps."""
+        return self.starts, self.seed, CLOSER * self.tolerance, self.most_steps
+
+
+USUAL = NumericOptions()
+
+
+@flat(options=NumericOptions)
 def inverse_numeric(
     arm: Arm,
     T: ArrayLike,
     *,
     start: ArrayLike | None = None,
     link: str | None = None,
-    position_only: bool = False,
-    limits: bool = True,
-    tolerance: float = 1e-9,
-    starts: int = 64,
-    seed: int = 0,
-    most_steps: int = 100,
+    options: NumericOptions = USUAL,
     threads: int | None = 1,
 ) -> NumericSolution:
     """Joint coordinates that bring the hand, or a named link, to a pose.
@@ -71,41 +88,10 @@ def inverse_numeric(
         T: pose in the base frame, (4, 4) or (B, 4, 4).
         start: initial joint coordinates (n,) or (B, n); None: random like the others.
         link: name of the link; None: the hand.
-        position_only: whether to ignore the rotation of T.
-        limits: whether joints stay within their limits.
-        tolerance: tolerance of position, m, and rotation, rad.
-        starts: largest number of starts.
-        seed: of the random starts.
-        most_steps: largest number of iterations per start.
+        options: the following together.
         threads: number of threads for a batch; None: one per processor if worthwhile.
     """
-    options = NumericOptions(position_only, limits, tolerance, starts, seed, most_steps)
     return solve_numeric(arm, T, start, link, options, threads)
-
-
-@dataclass(frozen=True)
-class NumericOptions:
-    """Solver options of `inverse_numeric`, checked."""
-
-    position_only: bool
-    limits: bool
-    tolerance: float
-    starts: int
-    seed: int
-    most_steps: int
-
-    def __post_init__(self) -> None:
-        for name in ("position_only", "limits"):
-            check_kind(getattr(self, name), bool, f"inverse_numeric, {name}")
-        check_number(self.tolerance, "inverse_numeric, tolerance", minimum=FINEST, maximum=1.0)
-        check_whole(self.starts, "inverse_numeric, starts", 1, MOST_STARTS)
-        check_whole(self.most_steps, "inverse_numeric, most_steps", 1, MOST_STEPS)
-        check_whole(self.seed, "inverse_numeric, seed", 0, 2**64 - 1)
-
-    @property
-    def asked(self) -> tuple[int, int, float, int]:
-        """Parameters of the machine code: starts, seed, tolerance and steps."""
-        return int(self.starts), int(self.seed), CLOSER * float(self.tolerance), int(self.most_steps)
 
 
 def solve_numeric(
@@ -123,13 +109,15 @@ def solve_numeric(
     first = None if start is None else starts_of(arm, start, len(rows))
     from forearm.kernels.numeric_ik import reacher_of
 
-    position_only = options.position_only
     name = None if link is None else arm.link(link).name
-    found = reacher_of(arm, name, position_only, options.limits, cpu).run(
-        rows, first, *options.asked, threads
-    )
-    square = options.asked[2] ** 2
-    return _one(found[0], square, position_only) if single else _many(found, square, position_only)
+    reacher = reacher_of(arm, name, options.position_only, options.limits, cpu)
+    found = reacher.run(rows, first, *options.asked, threads)
+    squares, counts = found[:, -4:-2], found[:, -2:].T
+    error, solved = np.sqrt(squares), (squares <= options.asked[2] ** 2).all(axis=1)
+    if options.position_only:
+        error[:, 1] = np.nan
+    parts = (found[:, :-4].copy(), error, solved, *counts)
+    return solution_of(*(part[0] if single else part for part in parts))
 
 
 def solution_of(q: Any, error: Any, solved: Any, steps: Any, starts: Any) -> NumericSolution:
@@ -141,26 +129,8 @@ def solution_of(q: Any, error: Any, solved: Any, steps: Any, starts: Any) -> Num
     return NumericSolution(q, flags, error, steps.astype(np.int64), starts.astype(np.int64), _of_many(flags))
 
 
-def _one(row: Floats, square: float, position_only: bool) -> NumericSolution:
-    """A result row of the machine code: q, squared errors, steps, starts."""
-    position, rotation, steps, starts = row[-4:].tolist()
-    solved = position <= square and rotation <= square
-    error = [math.sqrt(position), math.nan if position_only else math.sqrt(rotation)]
-    message = _of_one(solved, error, int(steps), int(starts))
-    return NumericSolution(row[:-4].copy(), solved, np.array(error), int(steps), int(starts), message)
-
-
-def _many(rows: Floats, square: float, position_only: bool) -> NumericSolution:
-    solved = np.asarray((rows[:, -4:-2] <= square).all(axis=1))
-    error = np.sqrt(rows[:, -4:-2])
-    if position_only:
-        error[:, 1] = np.nan
-    steps, starts = rows[:, -2:].astype(np.int64).T.copy()
-    return NumericSolution(rows[:, :-4].copy(), solved, error, steps, starts, _of_many(solved))
-
-
 def _of_one(solved: bool, error: list[float], steps: int, starts: int) -> str:
-    said = f"{steps} step{'s' if steps != 1 else ''} from {starts} start{'s' if starts != 1 else ''}"
+    said = f"{steps} step{'s' * (steps != 1)} from {starts} start{'s' * (starts != 1)}"
     if solved:
         return f"solved in {said}"
     away = f"{error[0]:.3g} m" + ("" if np.isnan(error[1]) else f" and {error[1]:.3g} rad")
@@ -170,7 +140,7 @@ def _of_one(solved: bool, error: list[float], steps: int, starts: int) -> str:
     )
 
 
-def _of_many(solved: NDArray[np.bool_]) -> str:
+def _of_many(solved: Flags) -> str:
     bad = np.flatnonzero(~solved)
     if not len(bad):
         return f"all {len(solved)} solved"

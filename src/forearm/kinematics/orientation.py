@@ -6,22 +6,20 @@ R = R_base_hand: its columns are the hand's axes in the base frame. Angular velo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
 from forearm.kinematics import angles as formula
-from forearm.values import as_floats, as_shape, chosen
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
+from forearm.values import as_floats, as_shape, chosen, frozen
 
 ORTHONORMAL = 1e-9  # tolerance of R R^T from 1
 UNIT = 1e-3  # tolerance of a quaternion's length from 1: passes values rounded to four digits
 
 
-@dataclass(frozen=True)
+@frozen
 class Form:
     """One form: shape and names of its values, which are angles, and the conversions between it, R and w."""
 
@@ -145,8 +143,7 @@ def _solved(E: Floats, b: Floats) -> Floats:
     """Solve E x = b, NaN if E is singular."""
     regular = np.abs(formula.determinant(E)) > formula.ROUNDING  # also False for NaN
     x = np.linalg.solve(np.where(regular[..., None, None], E, np.eye(3)), b[..., None])[..., 0]
-    found: Floats = np.where(regular[..., None], x, np.nan)
-    return found
+    return np.where(regular[..., None], x, np.nan)
 
 
 def _times(E: Floats, x: Floats) -> Floats:
@@ -180,10 +177,9 @@ def _quaternion_rates(q: Floats, w: Floats) -> Floats:
 
 def _quaternion_spin(q: Floats, rates: Floats) -> Floats:
     """w = 2 q' q*, the vector part; a change of the length does not rotate."""
-    spin: Floats = 2.0 * (
+    return 2.0 * (
         q[..., :1] * rates[..., 1:] - rates[..., :1] * q[..., 1:] - np.cross(rates[..., 1:], q[..., 1:])
     )
-    return spin
 
 
 def _last_first(q: Floats) -> Floats:

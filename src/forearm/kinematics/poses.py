@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import motion
 from forearm.kinematics.arguments import as_coordinates
+from forearm.spatial import Floats
 
 
-def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float64]:
+def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> Floats:
     """The pose of the hand, or of a named link, in the base frame: (n,) -> (4, 4), (B, n) -> (B, 4, 4).
 
     Args:
@@ -23,7 +24,7 @@ def forward(arm: Arm, q: ArrayLike, link: str | None = None) -> NDArray[np.float
     return pose @ arm.hand.pose if link is None else pose
 
 
-def link_poses(arm: Arm, q: ArrayLike) -> dict[str, NDArray[np.float64]]:
+def link_poses(arm: Arm, q: ArrayLike) -> dict[str, Floats]:
     """The pose of every link in the base frame, by name: (4, 4) or (B, 4, 4).
 
     Args:
@@ -38,7 +39,7 @@ def link_poses(arm: Arm, q: ArrayLike) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
+def body_poses(arm: Arm, q: ArrayLike) -> list[Floats]:
     """The pose of every moving body in the base frame: W_i = W_parent before_i motion_i(q) after_i.
 
     Args:
@@ -46,7 +47,7 @@ def body_poses(arm: Arm, q: ArrayLike) -> list[NDArray[np.float64]]:
         q: joint coordinates, (n,) or (B, n).
     """
     coordinates = as_coordinates(arm, q)
-    poses: list[NDArray[np.float64]] = []
+    poses: list[Floats] = []
     for body in arm.moving.bodies:
         moved = motion(body.kind, body.axis, body.multiplier * coordinates[..., body.freedom] + body.offset)
         local = body.before @ moved @ body.after

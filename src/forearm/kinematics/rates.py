@@ -4,10 +4,8 @@ it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -16,16 +14,14 @@ from forearm.kinematics.arguments import as_coordinates, one_state, states_of
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
 from forearm.kinematics.poses import forward
-from forearm.values import as_floats, as_shape, check_number
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from forearm.spatial import Flags, Floats
+from forearm.values import as_floats, as_shape, check_number, frozen
 
 NEAR = 1e-3  # ratio of smallest to largest singular value below which damping begins
 MET = 1e-9  # relative error of the hand's rates that counts as met
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointRates:
     """Joint rates or accelerations for given hand rates, and their accuracy; (B, ...) for B states.
 
@@ -112,7 +108,7 @@ def joint_accelerations(
     return _solved(jacobian(arm, coordinates)[..., :rows, :], wanted - turning[..., :rows], near)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FiniteSteps:
     """Joint rates by finite time steps, compared with Whitney's.
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.arm.joint import Joint
 from forearm.kinematics.poses import body_poses
+from forearm.spatial import Floats
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Skeleton:
     """Line segments (2, 3) along the links, joints with point and axis, and the hand; base frame, m."""
 
-    strokes: tuple[NDArray[np.float64], ...]
-    joints: tuple[tuple[Joint, NDArray[np.float64], NDArray[np.float64]], ...]
-    hand: NDArray[np.float64]
+    strokes: tuple[Floats, ...]
+    joints: tuple[tuple[Joint, Floats, Floats], ...]
+    hand: Floats
 
     @property
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Floats:
         """All end points of segments, the base and the hand, (m, 3)."""
         return np.array([np.zeros(3), *(p for stroke in self.strokes for p in stroke), self.hand])
 
@@ -30,7 +30,7 @@ class Skeleton:
 ROUNDING = 1e-12  # m: shorter segments are dropped
 
 
-def skeleton(arm: Arm, q: NDArray[np.float64]) -> Skeleton:
+def skeleton(arm: Arm, q: Floats) -> Skeleton:
     """The skeleton of an arm at q: parent's origin, joint, moved joint, link's origin, ..., hand."""
     poses = body_poses(arm, q)
     strokes, joints = [], []

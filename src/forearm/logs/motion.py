@@ -19,9 +19,8 @@ from forearm.logs.stream import TEXT, reading
 from forearm.logs.table import ENDINGS, write_table
 from forearm.reading.npz import read_archive, write_archive
 from forearm.reading.textfile import read_json_table, write_text
-from forearm.records import frozen
 from forearm.spatial import Floats
-from forearm.values import as_floats, check_ending
+from forearm.values import as_floats, check_ending, frozen
 
 FORMAT = "forearm-motion/1"
 ARRAYS = (".npz", ".json")

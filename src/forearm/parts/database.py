@@ -29,7 +29,6 @@ from forearm.reading.fields import (
 )
 from forearm.reading.formats import refuse_other_format
 from forearm.reading.textfile import beside, read_toml
-from forearm.records import frozen
 from forearm.spatial import (
     Floats,
     combine_bodies,
@@ -38,7 +37,7 @@ from forearm.spatial import (
     parallel_axis,
     pose_xyz_rpy,
 )
-from forearm.values import MAX_TEXT, chosen
+from forearm.values import MAX_TEXT, chosen, frozen
 
 SCHEMA = "forearm-parts/1"
 MESH = "mesh"

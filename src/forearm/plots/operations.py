@@ -63,7 +63,7 @@ def puma_methods() -> dict[str, tuple[int, int]]:
     (own,) = (figure["printed"] for figure in printed()["figure"] if figure["id"] == "dhanaraj-2.10-puma6")
     methods = {f"I (Dhanaraj), {PRINTED}": (own[0], own[1])}
     (others,) = (item for item in catalogue("dhanaraj") if item.id == "table-2.10-others")
-    values = {label: int(text) for label, text, _ in others.values if AUTHORS in label}
+    values = {value.label: int(value.printed) for value in others.values if AUTHORS in value.label}
     for label, mul in values.items():
         author, _, what = label.partition(AUTHORS)
         if what == "multiplications":

@@ -6,7 +6,6 @@ I b + H a + p and the force H^T b + M a + f. Each step is a function of one segm
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,13 @@ from forearm.reduction.chain import SYMMETRIC, Chain, Segment, SegmentRotation, 
 from forearm.reduction.composite import Six
 from forearm.reduction.composite import turned as turned_six
 from forearm.reduction.recursion import moment, spin_of
+from forearm.symbols.scalars import Values
+from forearm.values import frozen
 
 REST = np.zeros(3)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ArticulatedBody:
     """An articulated body:
     I and M symmetric by the entries of SYMMETRIC, H (3, 3), p and f the bias due to velocity.
@@ -46,7 +47,7 @@ class ArticulatedBody:
         return full(self.I) @ b + self.H @ a + self.p, self.H.T @ b + full(self.M) @ a + self.f
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ArticulatedJoint:
     """A joint as seen by its drive: a unit acceleration requires the moment U and force V;
     r = 1 / d; u is the remainder of tau.
@@ -58,7 +59,7 @@ class ArticulatedJoint:
     u: Scalar
 
 
-def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> list[Scalar]:
+def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> Values:
     """Accelerations of the joints, one per segment; for chains whose joints are all independent."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
     segments, count = chain.segments, len(chain.segments)
@@ -70,14 +71,14 @@ def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector) -> 
         drift.append((b_drift, a_drift))
         bodies.append(own(s, w[i]))
     joints: list[Any] = [None] * count
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         s = segments[i]
         joints[i] = seen(s, bodies[i], tau[i], rotor[i])
         if s.parent >= 0:
             bodies[s.parent] = bodies[s.parent] + handed(at[i], l[i], bodies[i], joints[i], *drift[i])
     b: dict[int, Any] = {-1: REST}
     a: dict[int, Any] = {-1: -chain.g}
-    qdd: list[Scalar] = []
+    qdd: Values = []
     for i, s in enumerate(segments):
         acceleration, b[i], a[i] = answered(s, at[i], l[i], joints[i], *drift[i], b[s.parent], a[s.parent])
         qdd.append(acceleration)

@@ -8,15 +8,14 @@ x''). Motion before the joint is not included, and a body in its own axes has no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from forearm.model import Array, Scalar, cross
 from forearm.reduction.chain import NO_TURN, Pair, Segment, SegmentRotation, about_x, about_z, back
 from forearm.reduction.composite import Six, shifted
 from forearm.reduction.composite import turned as turned_six
-from forearm.symbols.scalars import is_zero
+from forearm.symbols.scalars import is_zero, objects
+from forearm.values import frozen
 
 NONE = np.zeros(3, dtype=object)
 UNTWISTED = Segment(-1, True, NO_TURN, NO_TURN, NONE, NONE, 0.0, 0.0, NONE, np.zeros((3, 3)))
@@ -24,10 +23,10 @@ UNTWISTED = Segment(-1, True, NO_TURN, NO_TURN, NONE, NONE, 0.0, 0.0, NONE, np.z
 
 def vector(x: Scalar, y: Scalar, z: Scalar = 0.0) -> Array:
     """Three scalars of any kind."""
-    return np.array([x, y, z], dtype=object)
+    return objects([x, y, z])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Assembly:
     """The sums above; J by the entries of SYMMETRIC. `levels`: Jxx + Jyy and Kxx + Kyy, invariant under a
     rotation about z, if known already.
@@ -62,7 +61,7 @@ def turning(b: Assembly, rate: Scalar, acceleration: Scalar) -> Assembly:
     """The assembly behind a revolute joint about z, in the axes of its carrier."""
     (xx, xy, xz, yy, yz, _), K, V = b.J, b.K, b.V
     across, levels = vector(-b.H[1], b.H[0]), b.sums()
-    spun = np.array([[-xy, xx, 0.0], [-yy, xy, 0.0], [-yz, xz, 0.0]], dtype=object)
+    spun = objects([[-xy, xx, 0.0], [-yy, xy, 0.0], [-yz, xz, 0.0]])
     K_seen, V_seen = K + (rate + rate) * spun, V + (rate + rate) * across
     half = 0.5 * rate
     V_both, K_both = V + V_seen, K + K_seen
@@ -95,7 +94,7 @@ def carrying(before: Assembly, s: Segment, seen: Assembly, l: Array) -> Assembly
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointColumns:
     """The force and moment that a joint's motion requires from its carrier, at the joint's origin.
 
@@ -115,9 +114,7 @@ class JointColumns:
 
     def each(self, turn: SegmentRotation) -> JointColumns:
         """All of them in the axes of the rotation's parent."""
-        f, n, e = turn.up(self.f), turn.up(self.n), turn.up(self.e)
-        f_qd, n_qd = turn.up(self.f_qd), turn.up(self.n_qd)
-        return JointColumns(f, n, e, f_qd, n_qd, turn.up(self.f_q), turn.up(self.n_q))
+        return JointColumns(*map(turn.up, vars(self).values()))
 
     def moved(self, l: Array, twice_w: Array) -> JointColumns:  # noqa: E741
         """At the other end of l, which rotates with angular velocity w."""
@@ -184,7 +181,7 @@ def twisted(s: Segment, M: Array) -> Array:
 def untwisted(s: Segment, v: Array) -> Array:
     """A vector or matrix in the parent's axes, expressed in those in which the joint rotates about z."""
     if v.ndim == 1:
-        return about_x(back(s.alpha), about_z(back(s.phi), np.array(v, dtype=object)))
+        return about_x(back(s.alpha), about_z(back(s.phi), objects(v)))
     rows = np.array([untwisted(s, row) for row in v])
     return np.array([untwisted(s, column) for column in rows.T]).T
 
@@ -198,11 +195,10 @@ def _turned_matrix(pair: Pair, M: Array) -> Array:
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = M
     u = s * (xx - yy) + c * (xy + yx)
     su, cu = s * u, c * u
-    return np.array(
+    return objects(
         [
             [xx - su, cu - yx, c * xz - s * yz],
             [cu - xy, yy + su, s * xz + c * yz],
             [c * zx - s * zy, s * zx + c * zy, zz],
-        ],
-        dtype=object,
+        ]
     )

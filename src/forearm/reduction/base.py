@@ -12,7 +12,6 @@ the rank.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -27,7 +26,7 @@ from forearm.portable import dot, matmul, norm, product
 from forearm.reduction.frames import PARALLEL, at_zero
 from forearm.reduction.sampled import dependence, sampled_regressor
 from forearm.spatial import Floats, inertia_from_pseudo, inverse_pose, pose, rotation_from_z
-from forearm.values import as_floats
+from forearm.values import as_floats, frozen
 
 # Which parameter is set to 0 where several could be: mass, first moments, inertia; of these mz and Iyy, as in
 # Gautier and Khalil.
@@ -40,7 +39,7 @@ MOST_CHECKED = 24  # bodies up to which the rank is computed
 SHOWN = 1e-12  # relative: a coefficient below is omitted from labels
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class BaseParameters:
     """Base parameters of an arm:
     `values` = `matrix` @ `standard`, and torques = regressor columns `columns` @ `values`.
@@ -162,7 +161,7 @@ def silent_changes(model: Model) -> Iterator[Floats]:
     from the tips to the base, in closed form.
     """
     poses, joints = at_zero(model)
-    for i in range(len(model.bodies) - 1, -1, -1):
+    for i in reversed(range(len(model.bodies))):
         body = model.bodies[i]
         T_body_joint, T_parent_joint = inverse_pose(pose(body.Ra, body.pa)), pose(body.Rb, body.pb)
         for D in _on_axis() if body.revolute else _pure_inertia():

@@ -8,7 +8,7 @@ remain, the recursions only read the result.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from forearm.model import Array, Model, Scalar, Vector, by_parent, cos_sin
 from forearm.portable import matmul, product
 from forearm.spatial import TENSOR, Floats, pseudo_from_inertia
+from forearm.values import frozen
 
 Pair = tuple[Scalar, Scalar]  # cosine and sine
 NO_TURN: Pair = (1.0, 0.0)
@@ -23,7 +24,7 @@ SYMMETRIC = tuple(TENSOR.values())  # the entries of a symmetric matrix, by rows
 QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Segment:
     """One moving body:
     where its joint is on its parent, and its moments m, h = sum of m x, J = sum of m x x^T.
@@ -50,7 +51,7 @@ class Segment:
     straight: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Chain:
     """The segments of a model, parents first;
     `g` is gravitational acceleration in the axes of the chain's own base frame.
@@ -87,7 +88,7 @@ class Chain:
         return replace(self, segments=tuple(segments))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SegmentRotation:
     """From the axes of a segment to those of its parent: the joint's own rotation (none if prismatic), the
     twist, the rotation phi.

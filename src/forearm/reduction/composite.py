@@ -6,8 +6,6 @@ J, the force z x h = (-hy, hx, 0) and the moment (-Jxz, -Jyz, Jxx + Jyy); of a p
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.model import Array, Note, Scalar, Vector, cross, silent
@@ -15,9 +13,9 @@ from forearm.portable import dot
 from forearm.reduction.chain import SYMMETRIC, Chain, Pair, Segment, SegmentRotation, levers, turns
 from forearm.reduction.recursion import inverse
 from forearm.symbols.linear import solve_symmetric
-from forearm.symbols.scalars import is_zero
+from forearm.symbols.scalars import Values, is_zero, objects
 
-Six = list[Scalar]  # a symmetric matrix by the entries of SYMMETRIC
+Six = Values  # a symmetric matrix by the entries of SYMMETRIC
 
 
 def inertia_matrix(chain: Chain, q: Vector, note: Note = silent) -> Array:
@@ -46,7 +44,7 @@ def accelerated(s: Segment, m: Scalar, h: Array, J: Six) -> tuple[Array, Array]:
     if not s.revolute:
         return m * s.axis, cross(h, s.axis)
     xx, _, xz, yy, yz, _ = J
-    return np.array([-h[1], h[0], 0.0], dtype=object), np.array([-xz, -yz, xx + yy], dtype=object)
+    return objects([-h[1], h[0], 0.0]), objects([-xz, -yz, xx + yy])
 
 
 def passed(turn: SegmentRotation, l: Array, f: Array, n: Array) -> tuple[Array, Array]:  # noqa: E741
@@ -59,12 +57,12 @@ def composites(
     chain: Chain,
     at: list[SegmentRotation],
     l: list[Array],  # noqa: E741
-) -> tuple[list[Scalar], list[Array], list[Six]]:
+) -> tuple[Values, list[Array], list[Six]]:
     """Moments of each segment with everything behind it, about its origin, in its axes."""
-    m: list[Any] = [s.m for s in chain.segments]
-    h: list[Any] = [np.array(s.h, dtype=object) for s in chain.segments]
-    J: list[Six] = [[s.J[a, b] for a, b in SYMMETRIC] for s in chain.segments]
-    for c in range(len(m) - 1, -1, -1):
+    m = [s.m for s in chain.segments]
+    h = [objects(s.h) for s in chain.segments]
+    J = [[s.J[a, b] for a, b in SYMMETRIC] for s in chain.segments]
+    for c in reversed(range(len(m))):
         p = chain.segments[c].parent
         if p < 0:
             continue
@@ -121,17 +119,13 @@ def _in_plane(turn: Pair, ii: Scalar, ij: Scalar, jj: Scalar) -> tuple[Scalar, S
     return ii - s * u, c * u - ij, jj + s * u
 
 
-def forward(
-    chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent
-) -> list[Scalar]:
+def forward(chain: Chain, q: Vector, qd: Vector, tau: Vector, rotor: Vector, note: Note = silent) -> Values:
     """Joint accelerations: M qdd = tau - bias, by L D L^T from the last joint to the first.
 
     q and qd are one per segment, tau and the rotors' inertia one per joint coordinate.
     """
     model, rest = chain.model, [0.0] * len(chain.segments)
-    right = np.array(tau, dtype=object) - np.array(
-        model.gathered(inverse(chain, q, qd, rest, note)), dtype=object
-    )
+    right = objects(tau) - objects(model.gathered(inverse(chain, q, qd, rest, note)))
     M = model.gathered_matrix(inertia_matrix(chain, q, note))
     for j, inertia in enumerate(rotor):
         M[j, j] = M[j, j] + inertia

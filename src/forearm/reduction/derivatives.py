@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.model import Array, Note, Scalar, Vector, cross, silent
+from forearm.model import Array, Note, Scalar, Vector, cross, noted, silent
 from forearm.portable import dot
 from forearm.reduction.assembly import (
     UNTWISTED,
@@ -43,6 +43,8 @@ from forearm.reduction.chain import (
 from forearm.reduction.composite import Six
 from forearm.reduction.composite import turned as turned_six
 from forearm.reduction.recursion import REST, Spin, Through, turned
+from forearm.symbols.scalars import objects
+from forearm.values import frozen
 
 Matrices = tuple[Array, Array, Array]
 
@@ -60,7 +62,7 @@ class DerivativeChoices:
     late: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class AlignedJoint:
     """A segment with its vectors in the common axes of a run of parallel joints: those of its last body.
 
@@ -97,12 +99,11 @@ class _Recursion:
         self.joints = aligned(chain, q, qd, qdd)
         note("turn", 0, ())
         self.spins: dict[int, Spin] = {-1: REST}
-        self.a: dict[int, Any] = {-1: -np.array(chain.g, dtype=object)}
+        self.a: dict[int, Any] = {-1: -objects(chain.g)}
         self.at_joint: list[Array] = []  # the acceleration of each origin due to its carrier, in its own axes
         for i, s in enumerate(self.segments):
             self._move(i, s)
-            for symbol, value in (("w", self.spins[i].w), ("wd", self.spins[i].wd), ("a", self.a[i])):
-                note(symbol, i, value)
+            noted(note, i, w=self.spins[i].w, wd=self.spins[i].wd, a=self.a[i])
 
     def _move(self, i: int, s: Segment) -> None:
         """The motion of a segment, from that of its carrier."""
@@ -124,7 +125,7 @@ class _Recursion:
         count = len(self.segments)
         by_q, by_qd, M = (np.zeros((count, count), dtype=object) for _ in range(3))
         bodies = [rigid(s.m, joint.h, joint.J) for s, joint in zip(self.segments, self.joints, strict=True)]
-        for j in range(count - 1, -1, -1):
+        for j in reversed(range(count)):
             s = self.segments[j]
             seen, columns = self._columns(j, bodies[j])
             if s.parent >= 0:
@@ -147,7 +148,7 @@ class _Recursion:
         before = self.spins[s.parent]
         w, Omega, a = (untwisted(s, v) for v in (before.w, before.Omega, self.at_joint[j]))
         if not s.revolute:
-            axis = np.array(s.axis, dtype=object)
+            axis = objects(s.axis)
             seen = sliding(body, axis, rate, acceleration)
             return seen, sliding_columns(seen, axis, w, Omega, a)
         if j in self.choices.late:
@@ -156,7 +157,7 @@ class _Recursion:
             seen = turning(body, rate, acceleration).turned(pair)
         if j in self.choices.inside:
             spin = self.spins[j]
-            inside = turning_columns(body, np.array(spin.w, dtype=object), spin.Omega, self.a[j])
+            inside = turning_columns(body, objects(spin.w), spin.Omega, self.a[j])
             return seen, inside.each(SegmentRotation(UNTWISTED, pair))
         return seen, turning_columns(seen, w, Omega, a)
 
@@ -207,14 +208,14 @@ def aligned(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> list[AlignedJoi
         here = first[i] == i
         onward = back(_pair(chain, q, [k for k in run if k > i]))
         turn = SegmentRotation(s, _pair(chain, q, run) if here and s.revolute else NO_TURN)
-        lever = np.array(l[i], dtype=object)
+        lever = objects(l[i])
         if not here:
             lever = about_z(back(_pair(chain, q, [k for k in run if k >= i])), lever)
         J = turned_six(SegmentRotation(UNTWISTED, onward), [s.J[a, b] for a, b in SYMMETRIC])
         rate, acceleration = qd[i], qdd[i]
         if not here:
             rate, acceleration = made[s.parent].rate + rate, made[s.parent].acceleration + acceleration
-        h = about_z(onward, np.array(s.h, dtype=object))
+        h = about_z(onward, objects(s.h))
         made.append(AlignedJoint(first[i], turn, lever, h, J, rate, acceleration))
     return made
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from forearm.model import Note, Scalar, Vector, cross, silent
@@ -14,9 +12,9 @@ from forearm.reduction.chain import Chain, levers, turns
 def kinetic(chain: Chain, q: Vector, qd: Vector, note: Note = silent) -> Scalar:
     """Sum of 1/2 m v.v + v.(w x h) + 1/2 w.I w, I = tr(J) 1 - J; rotors not included."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
-    w: dict[int, Any] = {-1: np.zeros(3)}
-    v: dict[int, Any] = {-1: np.zeros(3)}
-    K: Any = 0.0
+    w = {-1: np.zeros(3)}
+    v = {-1: np.zeros(3)}
+    K = 0.0
     for i, s in enumerate(chain.segments):
         w[i] = at[i].down(w[s.parent])
         v[i] = at[i].down(v[s.parent] + cross(w[s.parent], l[i]))
@@ -37,9 +35,9 @@ def kinetic(chain: Chain, q: Vector, qd: Vector, note: Note = silent) -> Scalar:
 def potential(chain: Chain, q: Vector, note: Note = silent) -> Scalar:
     """-sum of g . (m p + h), zero if the moving links' centres of mass are level with the base's origin."""
     at, l = turns(chain, q), levers(chain, q)  # noqa: E741
-    g: dict[int, Any] = {-1: chain.g}
-    fallen: dict[int, Any] = {-1: 0.0}  # g . p of each origin
-    P: Any = -dot(chain.g, chain.grounded)
+    g = {-1: chain.g}
+    fallen = {-1: 0.0}  # g . p of each origin
+    P = -dot(chain.g, chain.grounded)
     for i, s in enumerate(chain.segments):
         fallen[i] = fallen[s.parent] + dot(g[s.parent], l[i])
         g[i] = at[i].down(g[s.parent])

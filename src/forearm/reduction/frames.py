@@ -69,7 +69,7 @@ def at_zero(model: Model) -> tuple[list[Floats], list[Floats]]:
     in base axes, with every joint's own coordinate 0.
     """
     poses: list[Floats] = []
-    joints: list[Floats] = []
+    joints = []
     for body in model.bodies:
         parent = poses[body.parent] if body.parent >= 0 else np.eye(4)
         joints.append(matmul(parent, pose(body.Rb, body.pb)))

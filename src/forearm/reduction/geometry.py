@@ -8,7 +8,6 @@ along z, a along x, a twist alpha about x. The link's frame is after d (modified
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,8 @@ from forearm.model import Array, Model, Scalar, Z
 from forearm.portable import cos_sin, matmul
 from forearm.reduction.chain import NO_TURN, Chain, Pair, Segment, moved
 from forearm.reduction.frames import snapped_pair
-from forearm.reduction.inertial import Value, gravity_of, link_moments, value_of
+from forearm.reduction.inertial import Value, gravity_of, link_moments
+from forearm.symbols.scalars import objects
 
 GEOMETRY = ("a", "alpha", "d", "theta")
 
@@ -35,41 +35,37 @@ def geometry_values(arm: Arm) -> dict[str, float]:
     return {f"{j.name}.{name}": float(getattr(j.placement, name)) for j in arm.tree for name in GEOMETRY}
 
 
-def chain_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
+def chain_of_table(model: Model, arm: Arm, value: Value) -> Chain:
     """The chain of an arm by its Denavit-Hartenberg table, with other values for the chosen parameters."""
-    segments: list[Segment] = []
-    own: list[Any] = []
+    segments = []
+    own = []
     step, twist = np.zeros(3, dtype=object), NO_TURN
     for i, joint in enumerate(arm.tree):
-        a, alpha, d, theta = _row(arm, i, chosen, value)
+        a, alpha, d, theta = _row(arm, i, value)
         if _modified(arm):
-            before, turn, frame = (
-                step + np.array([a, 0.0, 0.0], dtype=object),
-                alpha,
-                _pose(NO_TURN, (0.0, 0.0, d)),
-            )
-            step = np.array([0.0, 0.0, d], dtype=object)
+            before, turn, frame = (step + objects([a, 0.0, 0.0]), alpha, _pose(NO_TURN, (0.0, 0.0, d)))
+            step = objects([0.0, 0.0, d])
         else:
             before, turn, frame = step, twist, _pose(alpha, (a, 0.0, d))
-            step, twist = np.array([a, 0.0, d], dtype=object), alpha
-        m, h, J = moved(*link_moments(arm.link(joint.child), chosen, value), frame[:3, :3], frame[:3, 3])
+            step, twist = objects([a, 0.0, d]), alpha
+        m, h, J = moved(*link_moments(arm.link(joint.child), value), frame[:3, :3], frame[:3, 3])
         segments.append(Segment(i - 1, True, NO_TURN, turn, before, Z, theta, m, h, J))
         own.append(frame)
-    return Chain(model, tuple(segments), gravity_of(arm, chosen, value), np.eye(3), tuple(own))
+    return Chain(model, tuple(segments), gravity_of(arm, value), np.eye(3), tuple(own))
 
 
-def model_of_table(model: Model, arm: Arm, chosen: dict[str, float], value: Value) -> Model:
+def model_of_table(model: Model, arm: Arm, value: Value) -> Model:
     """The model with other values for the chosen geometric parameters."""
     bodies = list(model.bodies)
     for i in range(len(bodies)):
-        a, alpha, d, theta = _row(arm, i, chosen, value)
+        a, alpha, d, theta = _row(arm, i, value)
         about_z = _turn_z(_pair(theta))
         along = _pose(alpha, (a, 0.0, 0.0))
         if _modified(arm):
             Rb, pb = matmul(along[:3, :3], about_z), along[:3, 3] + along[:3, 2] * d
             bodies[i] = replace(bodies[i], Rb=Rb, pb=pb)
         else:
-            p = np.array([a, 0.0, d], dtype=object)
+            p = objects([a, 0.0, d])
             bodies[i] = replace(bodies[i], Rb=about_z, pb=np.zeros(3), Ra=along[:3, :3], pa=p)
     return replace(model, bodies=tuple(bodies))
 
@@ -79,11 +75,10 @@ def _modified(arm: Arm) -> bool:
     return isinstance(placement, DH) and placement.convention == "modified"
 
 
-def _row(arm: Arm, i: int, chosen: dict[str, float], value: Value) -> tuple[Scalar, Pair, Scalar, Scalar]:
+def _row(arm: Arm, i: int, value: Value) -> tuple[Scalar, Pair, Scalar, Scalar]:
     joint = arm.tree[i]
     a, alpha, d, theta = (
-        value_of(f"{joint.name}.{name}", float(getattr(joint.placement, name)), chosen, value)
-        for name in GEOMETRY
+        value(f"{joint.name}.{name}", float(getattr(joint.placement, name))) for name in GEOMETRY
     )
     return a, _pair(alpha), d, theta
 
@@ -96,11 +91,11 @@ def _pair(angle: Scalar) -> Pair:
 
 def _turn_z(pair: Pair) -> Array:
     c, s = pair
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]], dtype=object)
+    return objects([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _pose(alpha: Pair, p: tuple[Scalar, ...]) -> Array:
     """A twist about x and a position."""
     c, s = alpha
     rows = [[1.0, 0.0, 0.0, p[0]], [0.0, c, -s, p[1]], [0.0, s, c, p[2]], [0.0, 0.0, 0.0, 1.0]]
-    return np.array(rows, dtype=object)
+    return objects(rows)

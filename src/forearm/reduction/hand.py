@@ -10,6 +10,7 @@ import numpy as np
 from forearm.model import Array, Vector, cross
 from forearm.portable import matmul
 from forearm.reduction.chain import Chain, Pair, levers, turns
+from forearm.symbols.scalars import objects
 
 
 def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
@@ -23,7 +24,7 @@ def frames_on_path(chain: Chain, q: Vector) -> list[tuple[int, Array, Array]]:
         path.insert(0, i)
         i = chain.segments[i].parent
     R, p = np.eye(3, dtype=object), np.zeros(3, dtype=object)
-    made: list[tuple[int, Array, Array]] = []
+    made = []
     for i in path:
         s = chain.segments[i]
         p = p + R @ l[i]
@@ -68,10 +69,10 @@ def _hand(chain: Chain, frames: list[tuple[int, Array, Array]]) -> tuple[Array, 
 def _then_about_z(R: Array, turn: Pair) -> Array:
     c, s = turn
     x, y, z = R.T
-    return np.array([x * c + y * s, y * c - x * s, z], dtype=object).T
+    return objects([x * c + y * s, y * c - x * s, z]).T
 
 
 def _then_about_x(R: Array, turn: Pair) -> Array:
     c, s = turn
     x, y, z = R.T
-    return np.array([x, y * c + z * s, z * c - y * s], dtype=object).T
+    return objects([x, y * c + z * s, z * c - y * s]).T

@@ -17,7 +17,7 @@ from forearm.portable import atan2, dot
 from forearm.reduction.chain import Chain, Segment, about_x, about_z, moved
 from forearm.reduction.regroup import Choice, Kept, once, regrouped
 from forearm.spatial import rotation_z
-from forearm.symbols.scalars import is_zero, same
+from forearm.symbols.scalars import is_zero, objects, same
 
 DIGITS = 15  # of a constant: digits beyond are rounding
 
@@ -103,10 +103,10 @@ def slid(chain: Chain, i: int, v: Array) -> Chain:
 def _slide(chain: Chain, i: int, how: str) -> Array:
     s = chain.segments[i]
     if how == "centre" and not s.revolute and isinstance(s.m, float) and s.m > 0.0:
-        return np.array(s.h / s.m, dtype=object)
+        return objects(s.h / s.m)
     steps = [chain.segments[c].l[2] for c in chain.children()[i]]
     if how == "next" and s.revolute and steps and not is_zero(steps[0]):
-        return np.array([0.0, 0.0, steps[0]], dtype=object)
+        return objects([0.0, 0.0, steps[0]])
     raise ModelError(f"the origin of segment {i} cannot be moved to {how!r}.", "plan")
 
 
@@ -139,7 +139,7 @@ def _scaled(s: Segment, length: Scalar) -> Segment:
 
 
 def _tidy(s: Segment, is_tip: bool, squares: str, straight: bool) -> Segment:
-    m = _round(np.array([s.m], dtype=object))[0]
+    m = _round(objects([s.m]))[0]
     s = replace(s, m=m, h=_round(s.h), J=_round(s.J), l=_round(s.l), squares=squares, straight=straight)
     return replace(s, still=True) if is_tip and is_round(s) else replace(s, still=False) if s.still else s
 
@@ -148,7 +148,7 @@ def _round(array: Array) -> Array:
     """Numbers rounded to DIGITS digits, so that 0.30000000000000004 becomes 0.3;
     a tenth of the required agreement.
     """
-    made = np.array(array, dtype=object)
+    made = objects(array)
     flat = made.reshape(-1)
     for k, value in enumerate(flat.tolist()):
         if isinstance(value, float) and value:
@@ -158,7 +158,7 @@ def _round(array: Array) -> Array:
 
 def _cut(array: Array, *terms: Array) -> Array:
     """Zero for sums whose value is rounding error."""
-    made = np.array(array, dtype=object)
+    made = objects(array)
     largest = max([0.0, *(abs(x) for term in terms for x in term.flat if isinstance(x, float))])
     for index, value in np.ndenumerate(made):
         if isinstance(value, float) and abs(value) < 1e-15 * largest:

@@ -9,18 +9,18 @@ vectors rotated once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from forearm.model import Array, Note, Scalar, Vector, cross, silent
+from forearm.model import Array, Note, Scalar, Vector, cross, noted, silent
 from forearm.portable import dot
 from forearm.reduction.chain import Chain, Segment, SegmentRotation, cos_sin_of, is_pair, levers, turns
-from forearm.symbols.scalars import is_zero, same
+from forearm.symbols.scalars import Values, is_zero, same
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Spin:
     """A body's angular velocity and acceleration, Omega,
     and the products (wy wz, wz wx, wx wy) and squares of w.
@@ -36,7 +36,7 @@ class Spin:
 REST = Spin(np.zeros(3), np.zeros(3), np.zeros((3, 3)), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SegmentMotion:
     """Rotations, spins and accelerations of a chain's segments: everything independent of the moments.
 
@@ -73,14 +73,14 @@ def motion_of(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> SegmentMotion
 
 def inverse(
     chain: Chain, q: Vector, qd: Vector, qdd: Vector, note: Note = silent, known: SegmentMotion | None = None
-) -> list[Scalar]:
+) -> Values:
     """Joint torques and forces, one per segment: motions and required forces outwards, sums inwards. Motions
     that are given are not computed again.
     """
     motion = at_base(chain, q, qd, qdd) if known is None else known
     note("turn", 0, ())
-    F: list[Array] = []
-    N: list[Array] = []
+    F = []
+    N = []
     for i, s in enumerate(chain.segments):
         if known is None:
             go_on(motion, i, s, qd, qdd)
@@ -88,8 +88,7 @@ def inverse(
         force, about = needed(s, spin, a)
         F.append(force)
         N.append(about)
-        for symbol, value in (("w", spin.w), ("wd", spin.wd), ("a", a), ("F", force), ("N", about)):
-            note(symbol, i, value)
+        noted(note, i, w=spin.w, wd=spin.wd, a=a, F=force, N=about)
     return _inwards(chain, motion.at, motion.l, motion.through, F, N, note)
 
 
@@ -114,7 +113,7 @@ def needed(s: Segment, spin: Spin, a: Array) -> tuple[Array, Array]:
     return s.m * a + spin.Omega @ s.h, moment(s, spin) + cross(s.h, a)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Through:
     """A run of parallel axes up to one of them, as one joint on the body `root` that carries the run."""
 
@@ -127,7 +126,7 @@ class Through:
 
 
 def _runs(chain: Chain, q: Vector, qd: Vector, qdd: Vector, at: list[SegmentRotation]) -> list[Through]:
-    made: list[Through] = []
+    made = []
     first = chain.runs()
     for i, s in enumerate(chain.segments):
         if first[i] == i:
@@ -224,13 +223,13 @@ def _inwards(
     F: list[Array],
     N: list[Array],
     note: Note,
-) -> list[Scalar]:
+) -> Values:
     """Forces and moments from the tips to the base,
     and their components along the joints. Swartz (8)-(10).
     """
     f, n = list(F), list(N)
-    tau: list[Scalar] = [0.0] * len(F)
-    for i in range(len(F) - 1, -1, -1):
+    tau = [0.0] * len(F)
+    for i in reversed(range(len(F))):
         s = chain.segments[i]
         note("f", i, f[i])
         note("n", i, n[i])

@@ -18,7 +18,7 @@ import numpy as np
 from forearm.errors import ModelError
 from forearm.model import Array, Scalar, Z
 from forearm.reduction.chain import NO_TURN, Chain, Segment, about_x, about_z
-from forearm.symbols.scalars import is_zero, same
+from forearm.symbols.scalars import Values, is_zero, objects, same
 
 T = TypeVar("T")
 Choice = tuple[str, str, str]
@@ -37,7 +37,7 @@ def regrouped(chain: Chain, choices: dict[int, Choice], kept: Kept | None = None
     kept = {} if kept is None else kept
     segments = list(chain.segments)
     ground = once(kept, _ground, chain)
-    for i in range(len(segments) - 1, -1, -1):
+    for i in reversed(range(len(segments))):
         s = segments[i]
         before = segments[s.parent] if s.parent >= 0 else ground
         segments[i], before = once(kept, _across, s, before, choices.get(i, PLAIN))
@@ -78,9 +78,9 @@ def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segmen
     m, hz, Jzz = (given - kept for given, kept in zip((s.m, s.h[2], s.J[2, 2]), stay, strict=True))
     l = s.l  # noqa: E741
     lk = np.outer(l, k)
-    h = np.array(before.h + m * l + hz * k, dtype=object)
-    J = np.array(before.J + m * np.outer(l, l) + hz * (lk + lk.T) + Jzz * np.outer(k, k), dtype=object)
-    own_h, own_J = np.array(s.h, dtype=object), np.array(s.J, dtype=object)
+    h = objects(before.h + m * l + hz * k)
+    J = objects(before.J + m * np.outer(l, l) + hz * (lk + lk.T) + Jzz * np.outer(k, k))
+    own_h, own_J = objects(s.h), objects(s.J)
     own_h[2], own_J[2, 2] = stay[1], stay[2]
     for what in choice:  # exactly, without rounding residue
         _vanish(what, own_h, own_J, h, J)
@@ -89,7 +89,7 @@ def _across_turning(s: Segment, before: Segment, choice: Choice) -> tuple[Segmen
 
 def direction(s: Segment) -> Array:
     """The joint's axis in the parent's axes."""
-    return about_z(s.phi, about_x(s.alpha, np.array(s.axis, dtype=object)))
+    return about_z(s.phi, about_x(s.alpha, objects(s.axis)))
 
 
 def _equation(what: str, s: Segment, before: Segment, k: Array) -> tuple[tuple[Scalar, ...], Scalar]:
@@ -133,7 +133,7 @@ def _entry(what: str) -> list[int]:
     return ["xyz".index(c) for c in what.removeprefix("before.")[1:]]
 
 
-def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
+def solve_three(A: list[Values], b: Values) -> list[Any]:
     """x with A x = b, three by three over any scalar, by elimination;
     ModelError if a pivot is 0 or too small.
     """
@@ -157,7 +157,7 @@ def solve_three(A: list[list[Scalar]], b: list[Scalar]) -> list[Any]:
                     for c, (x, y) in enumerate(zip(A[r], A[pivot], strict=True))
                 ]
                 b[r] = b[r] - factor * b[pivot]
-    x: list[Any] = [0.0] * 3
+    x = [0.0] * 3
     for column in (2, 1, 0):
         row = order[column]
         right = b[row]

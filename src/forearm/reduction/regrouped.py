@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,7 +12,6 @@ from forearm.drives.joint import depends_on_load, driven, drives_of, rotor_inert
 from forearm.dynamics.forward import singular
 from forearm.dynamics.states import each_state
 from forearm.errors import ModelError
-from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
 from forearm.reduction import composite, recursion
 from forearm.reduction.chain import Chain
@@ -21,9 +19,10 @@ from forearm.reduction.frames import chain_of
 from forearm.reduction.plan import ReductionPlan, planned
 from forearm.reduction.search import best_plan
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class RegroupedArm:
     """An arm with regrouped inertial parameters and shifted origins:
     same torques and accelerations, no reactions.
@@ -47,7 +46,7 @@ class RegroupedArm:
             tau = model.gathered(driven(drives, torques, None, rates[1]))
             return np.asarray(np.array(tau, dtype=float) + rotor * qdd)
 
-        return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, qdd=qdd))
+        return each_state(arm, one, (arm.n,), q=q, qd=qd, qdd=qdd)
 
     def inertia_matrix(self, q: ArrayLike) -> Floats:
         """M with the rotor inertias on its diagonal: (n, n) or (B, n, n)."""
@@ -57,7 +56,7 @@ class RegroupedArm:
             M = composite.inertia_matrix(self.chain, model.rates(q.tolist()))
             return np.array(model.gathered_matrix(M), dtype=float) + np.diag(rotor)
 
-        return each_state(one, (self.arm.n, self.arm.n), *states_of(self.arm, q=q))
+        return each_state(self.arm, one, (self.arm.n, self.arm.n), q=q)
 
     def forward(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Floats:
         """Forward dynamics: (n,) or (B, n)."""
@@ -73,7 +72,7 @@ class RegroupedArm:
                 raise singular(arm, q) from None
             return np.array(qdd, dtype=np.float64)
 
-        return each_state(one, (arm.n,), *states_of(arm, q=q, qd=qd, tau=tau))
+        return each_state(arm, one, (arm.n,), q=q, qd=qd, tau=tau)
 
     def reactions(self, *_: Any) -> NoReturn:
         """Not available: regrouping preserves joint torques but not the forces and moments in the joints."""

@@ -5,7 +5,6 @@ with the same result on every machine.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,13 @@ from forearm.model import model_of
 from forearm.portable import cos_sin
 from forearm.spatial import Floats
 from forearm.symbols import Graph, evaluate
+from forearm.symbols.scalars import objects
+from forearm.values import frozen
 
 RANGES = {"q": math.pi, "qd": 2.0, "qdd": 5.0}
 
 
-@dataclass(frozen=True)
+@frozen
 class _Turned:
     """A joint's coordinate given by its cosine and sine only."""
 
@@ -56,7 +57,7 @@ def sampled_regressor(arm: Arm, samples: int) -> Floats:
         for name, of in (("qd", qd), ("qdd", qdd))
     )
     Y = regressor(model.map(float), at, rates, accelerations)
-    rows = np.array(model.gathered(list(Y)), dtype=object)
+    rows = objects(model.gathered(list(Y)))
     table: Floats = evaluate(graph, rows, given)  # (n, 10 N, samples)
     return np.moveaxis(table, -1, 0).reshape(samples * arm.n, -1)
 
@@ -89,7 +90,7 @@ def dependence(columns: Floats, nothing: float) -> tuple[int, Floats]:
     null = np.zeros((len(others), count))
     for row, k in enumerate(others):
         null[row, k] = 1.0
-        for i in range(rank - 1, -1, -1):  # R x = the column's own entries, from the last
+        for i in reversed(range(rank)):  # R x = the column's own entries, from the last
             x = R[i, k]
             for j in range(i + 1, rank):
                 x += R[i, order[j]] * null[row, order[j]]

@@ -21,8 +21,9 @@ from forearm.reduction.plan import PLAIN_PLAN, ReductionPlan, placed, planned, s
 from forearm.reduction.recursion import inverse, motion_of
 from forearm.reduction.regroup import PLAIN, Kept
 from forearm.symbols import Expr, Graph
-from forearm.symbols.scalars import is_zero
+from forearm.symbols.scalars import is_zero, objects
 
+STATE = ("q", "qd", "qdd")
 LONGEST = 12  # joints: longer arms keep the plain plan, as the search grows with the square of n
 SLOTS = (
     ("m", "before.hx", "before.hy", "before.hz", "before.Jxz"),
@@ -38,10 +39,7 @@ class CountedMotion:
 
     def __init__(self, chain: Chain) -> None:
         self.graph = Graph()
-        self.q, self.qd, self.qdd = (
-            [self.graph.input(f"{name}[{i}]") for i in range(len(chain.segments))]
-            for name in ("q", "qd", "qdd")
-        )
+        self.q, self.qd, self.qdd = (self.graph.inputs(name, len(chain.segments)) for name in STATE)
         self.motion = motion_of(chain, self.q, self.qd, self.qdd)
         self.size = len(self.graph)
 
@@ -102,9 +100,9 @@ def search_plan(
         return plan
     start = planned(chain)
     # the chain with its frames placed, by the choices that determine it
-    there: dict[tuple[object, ...], Chain] = {}
+    there = {}
     kept: Kept = {}
-    counted: dict[tuple[object, ...], CountedMotion] = {}
+    counted = {}
     best, limits = cost(start), [LARGEST * size for size in _sizes(start)]
     steps = 3 * len(chain.segments) + 1
     step = last = 0
@@ -197,7 +195,7 @@ def best_choices(chain: Chain) -> DerivativeChoices:
         return best
     numbers = _with_numbers(chain)
     least = _cost_of_derivatives(numbers, best)
-    for i in range(count - 1, -1, -1):
+    for i in reversed(range(count)):
         if not chain.segments[i].revolute:
             continue
         for other in (replace(best, late=best.late ^ {i}), replace(best, inside=best.inside ^ {i})):
@@ -208,9 +206,7 @@ def best_choices(chain: Chain) -> DerivativeChoices:
 
 def _cost_of_derivatives(chain: Chain, choices: DerivativeChoices) -> tuple[int, int]:
     graph = Graph()
-    q, qd, qdd = (
-        [graph.input(f"{name}[{i}]") for i in range(len(chain.segments))] for name in ("q", "qd", "qdd")
-    )
+    q, qd, qdd = (graph.inputs(name, len(chain.segments)) for name in STATE)
     counts = graph.counts(derivatives(chain, q, qd, qdd, choices))
     return counts.mul + counts.add, counts.mul
 
@@ -223,7 +219,7 @@ def _with_numbers(chain: Chain) -> Chain:
         if isinstance(x, tuple):
             return tuple(number(entry) for entry in x)
         if isinstance(x, np.ndarray):
-            return np.array([number(entry) for entry in x.flat], dtype=object).reshape(x.shape)
+            return objects([number(entry) for entry in x.flat]).reshape(x.shape)
         return 0.5 + generic.random() if isinstance(x, Expr) else x
 
     segments = [

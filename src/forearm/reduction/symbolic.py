@@ -17,17 +17,20 @@ from forearm.reduction.chain import Chain
 from forearm.reduction.frames import chain_of
 from forearm.reduction.geometry import GEOMETRY, chain_of_table, geometry_values, model_of_table
 from forearm.reduction.inertial import (
+    Chosen,
     Value,
     body_moments,
     gravity_of,
     inertial_values,
     link_values,
     links_on,
+    reader,
     touched,
 )
 from forearm.reduction.plan import ReductionPlan
 from forearm.reduction.search import best_plan
 from forearm.spatial import inertia_from_pseudo
+from forearm.symbols.scalars import objects
 
 
 def parameter_values(arm: Arm) -> dict[str, float]:
@@ -50,7 +53,7 @@ def chosen_parameters(arm: Arm, asked: Iterable[str]) -> dict[str, float]:
     body, drives = parameter_values(arm), drive_values(arm)
     electric = motor_constant_values(arm)
     known = body | drives | electric
-    wanted: set[str] = set()
+    wanted = set()
     for name in asked:
         found = {"all": [*body], "drives": [*drives]}.get(name) or [
             k
@@ -92,48 +95,44 @@ def _why(arm: Arm, name: str, known: dict[str, float]) -> str:
     return f"a parameter is {forms}; {suggest(name, [*known, *owners])}"
 
 
-def symbolic_chain(arm: Arm, chosen: dict[str, float], value: Value) -> Chain:
+def symbolic_chain(arm: Arm, chosen: Chosen, value: Value) -> Chain:
     """The arm's chain in its frames, with other values for the chosen parameters."""
-    model = model_of(arm)
+    model, value = model_of(arm), reader(chosen, value)
     if _geometric(arm, chosen):
-        return chain_of_table(model, arm, chosen, value)
+        return chain_of_table(model, arm, value)
     chain = chain_of(model)
     for i in sorted(touched(arm, chosen)):
-        m, h, J = body_moments(chain.own[i], arm, i, chosen, value)
+        m, h, J = body_moments(chain.own[i], arm, i, value)
         chain = chain.changed(i, m=m, h=h, J=J)
-    return (
-        replace(chain, g=matmul(chain.R_base.T, gravity_of(arm, chosen, value)))
-        if _gravity(chosen)
-        else chain
-    )
+    return replace(chain, g=matmul(chain.R_base.T, gravity_of(arm, value))) if _gravity(chosen) else chain
 
 
-def symbolic_model(arm: Arm, chosen: dict[str, float], value: Value) -> Model:
+def symbolic_model(arm: Arm, chosen: Chosen, value: Value) -> Model:
     """The arm's model over any scalar, with other values for the chosen parameters.
 
     If several links form one body and some of them are chosen, their total mass must not be 0.
     """
-    model = model_of(arm)
+    model, value = model_of(arm), reader(chosen, value)
     bodies = list(model.bodies)
     for i in touched(arm, chosen):
         links = links_on(arm, i)
         if len(links) == 1:  # nothing to merge, so no division by a mass that may be 0
             link, T = links[0]
-            m, com, inertia = link_values(link, chosen, value)
+            m, com, inertia = link_values(link, value)
             R = T[:3, :3]
             bodies[i] = replace(bodies[i], m=m, r=matmul(R, com) + T[:3, 3], I=product(R, inertia, R.T))
             continue
-        m, h, J = body_moments(np.eye(4), arm, i, chosen, value)
-        r = np.array([x / m for x in h], dtype=object)
+        m, h, J = body_moments(np.eye(4), arm, i, value)
+        r = objects([x / m for x in h])
         bodies[i] = replace(bodies[i], m=m, r=r, I=inertia_from_pseudo(J - m * np.outer(r, r)))
-    g = gravity_of(arm, chosen, value) if _gravity(chosen) else model.g
+    g = gravity_of(arm, value) if _gravity(chosen) else model.g
     model = replace(model, bodies=tuple(bodies), g=g)
     if _geometric(arm, chosen):
-        model = model_of_table(model, arm, chosen, value)
+        model = model_of_table(model, arm, value)
     return model.map(lambda number: number)
 
 
-def best_plan_for(arm: Arm, chosen: dict[str, float]) -> ReductionPlan:
+def best_plan_for(arm: Arm, chosen: Chosen) -> ReductionPlan:
     """The plan for an arm with open parameters, found with generic numbers in their place."""
     moving = tuple(item for item in chosen.items() if item[0] in parameter_values(arm))
     return _best_plan_for(arm, moving) if moving else best_plan(chain_of(model_of(arm)))
@@ -149,9 +148,9 @@ def _best_plan_for(arm: Arm, items: tuple[tuple[str, float], ...]) -> ReductionP
     return best_plan(stand_in, symbols, geometric)
 
 
-def _gravity(chosen: dict[str, float]) -> bool:
+def _gravity(chosen: Chosen) -> bool:
     return any(name.startswith("gravity.") for name in chosen)
 
 
-def _geometric(arm: Arm, chosen: dict[str, float]) -> bool:
+def _geometric(arm: Arm, chosen: Chosen) -> bool:
     return bool(geometry_values(arm).keys() & chosen.keys())

@@ -11,114 +11,69 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
 from forearm.progress import Progress
-from forearm.reading.fields import ChoiceField, NumberField, TableField, TableListField, TextField
 from forearm.reading.textfile import read_toml
+from forearm.records import choice, number, record, text
 from forearm.reproduce.kinds import KINDS, Kind
-from forearm.reproduce.recompute import Figures, function
+from forearm.reproduce.recompute import function
 from forearm.values import MAX_TEXT, check_choice
 
 DOCUMENTS = ("swartz", "waters", "silver", "mata", "dhanaraj")
 NOT_PRINTED = "none"  # the document computed the value but prints no number
 Verdict = Literal["exact", "within rounding", "differs", "not reproducible"]
-
-VALUE = TableField(
-    {
-        "label": TextField("name of the value"),
-        "printed": TextField(
-            f"text of the document, > or < before a bound; {NOT_PRINTED!r} if it prints no number"
-        ),
-        "kind": ChoiceField(KINDS, "kind of this value (default: that of the item)"),
-        "reason": TextField("why ours differs, if it does", MAX_TEXT),
-        "repeats": TextField("item that compares the same printed value, and counts it"),
-    },
-    required=("label", "printed"),
-)
-ITEM = TableField(
-    {
-        "id": TextField(),
-        "place": TextField("page, table, figure or equation"),
-        "title": TextField("what it is", MAX_TEXT),
-        "kind": ChoiceField(KINDS, "how our values were obtained"),
-        "assumed": TextField(
-            "assumed inputs that the document does not give, or the convention chosen", MAX_TEXT
-        ),
-        "recompute": TextField(
-            "module.function of forearm.reproduce.recompute that returns {label: value}; absent if none can"
-        ),
-        "tolerance": NumberField("absolute (default: half a unit of the last printed digit)", minimum=0.0),
-        "reason": TextField("why it differs or cannot be reproduced", MAX_TEXT),
-        "repeats": TextField("item that compares the same printed values, and counts them"),
-        "value": TableListField(VALUE, "value"),
-    },
-    required=("id", "place", "title", "kind", "value"),
-)
-PICTURE = TableField(
-    {
-        "place": TextField("number of the figure, or of the table that is plotted"),
-        "what": TextField("what it shows", MAX_TEXT),
-        "drawn": TextField("name under which `forearm reproduce --figures` draws it"),
-        "reason": TextField("why it is not drawn", MAX_TEXT),
-    },
-    required=("place", "what"),
-)
-PRINTED = TableField(
-    {
-        "document": ChoiceField(DOCUMENTS),
-        "title": TextField("author, title, where and when", MAX_TEXT),
-        "item": TableListField(ITEM, "item"),
-        "picture": TableListField(PICTURE, "picture"),
-    },
-    required=("document", "title", "item"),
-)
+AGREEING: tuple[Verdict, ...] = ("exact", "within rounding")
+long_text = partial(text, max_length=MAX_TEXT, default="")
 
 
-@dataclass(frozen=True)
+@record
+class PrintedValue:
+    """One printed value of an item."""
+
+    label: str = text("name of the value")
+    printed: str = text(f"text of the document, > or < before a bound; {NOT_PRINTED!r} if it has no number")
+    kind: Kind = choice("how ours was obtained", KINDS)
+    reason: str = long_text("why ours differs, if it does; empty: that of the item")
+    repeats: str = text("item that compares the same printed value, and counts it; empty: none", default="")
+
+
+@record
 class Item:
     """One table, figure or statement of a document.
 
-    Attributes:
-        document: one of DOCUMENTS.
-        id: name in the catalogue.
-        place: page, table, figure or equation.
-        title: what the values are.
-        values: (label, printed, reason) of each value; the reason applies if ours differs.
-        kind: how our values were obtained, one of `kinds.KINDS`.
-        kinds: the kind of each value, usually that of the item.
-        repeats: for each value the item that counts the same printed value; empty: none, it counts here.
-        assumed: assumed inputs that the document does not give, or the convention chosen.
-        recompute: module.function that returns {label: value}; None: nothing computes it.
-        tolerance: absolute; None: half a unit of the last printed digit.
-        reason: why the values differ or cannot be reproduced.
+    Args:
+        values: what it prints.
     """
 
-    document: str
-    id: str
-    place: str
-    title: str
-    values: tuple[tuple[str, str, str], ...]
-    kind: Kind
-    kinds: tuple[Kind, ...] = ()
-    repeats: tuple[str, ...] = ()
-    assumed: str = ""
-    recompute: str | None = None
-    tolerance: float | None = None
-    reason: str = ""
+    values: tuple[PrintedValue, ...] = ()
+    document: str = choice("the document", DOCUMENTS)
+    id: str = text("name in the catalogue")
+    place: str = text("page, table, figure or equation")
+    title: str = long_text("what the values are")
+    kind: Kind = choice("how our values were obtained, unless a value says otherwise", KINDS)
+    assumed: str = long_text("assumed inputs that the document does not give, or the convention chosen")
+    recompute: str | None = text(
+        "module.function of forearm.reproduce.recompute that returns {label: value}; None: none does",
+        default=None,
+    )
+    tolerance: float | None = number(
+        "absolute; None: half a unit of the last digit", minimum=0.0, default=None
+    )
+    reason: str = long_text("why the values differ or cannot be reproduced")
 
 
-@dataclass(frozen=True)
+@record
 class DocumentFigure:
     """One figure of a document: the name of our plot of it, or why there is none."""
 
-    document: str
-    place: str
-    what: str
-    drawn: str = ""
-    reason: str = ""
+    document: str = choice("the document", DOCUMENTS)
+    place: str = text("number of the figure, or of the table that is plotted")
+    what: str = long_text("what it shows")
+    drawn: str = text("name under which `forearm reproduce --figures` draws it", default="")
+    reason: str = long_text("why it is not drawn")
 
 
 @dataclass(frozen=True)
@@ -148,7 +103,7 @@ class Result:
     @property
     def agrees(self) -> bool:
         """Whether ours equals the printed value, exactly or within its rounding."""
-        return self.verdict in ("exact", "within rounding")
+        return self.verdict in AGREEING
 
     @property
     def unexplained(self) -> bool:
@@ -159,7 +114,7 @@ class Result:
 def catalogue(document: str = "all") -> tuple[Item, ...]:
     """The items of one document, or of all."""
     check_choice(document, (*DOCUMENTS, "all"), "document")
-    return tuple(item for name in DOCUMENTS if document in (name, "all") for item in _read(name))
+    return tuple(item for name in _named(document) for item in _read(name))
 
 
 def title_of(document: str) -> str:
@@ -169,8 +124,11 @@ def title_of(document: str) -> str:
 
 def pictures(document: str = "all") -> tuple[DocumentFigure, ...]:
     """The listed figures of one document, or of all."""
-    named = [name for name in DOCUMENTS if document in (name, "all")]
-    return tuple(DocumentFigure(name, **block) for name in named for block in _data(name).get("picture", ()))
+    return tuple(
+        DocumentFigure(document=name, **block)
+        for name in _named(document)
+        for block in _data(name).get("picture", ())
+    )
 
 
 def reproduce(document: str = "all", progress: Progress | None = None) -> Iterator[Result]:
@@ -199,15 +157,14 @@ def counted(document: str = "all") -> Iterator[Result]:
 
     for comparison in (*compare(), *compare_steps(), *compare_table29()):
         of, _, place = comparison.place.partition(" ")
-        if document not in (of.lower(), "all") or comparison.verdict == "consistent":
+        if of.lower() not in _named(document) or comparison.verdict == "consistent":
             continue
         item = Item(
-            of.lower(),
-            f"counts: {comparison.place}",
-            place,
-            "operation counts",
-            (),
-            comparison.kind,
+            document=of.lower(),
+            id=f"counts: {comparison.place}",
+            place=place,
+            title="operation counts",
+            kind=comparison.kind,
             assumed=comparison.convention,
         )
         ours = comparison.ours if comparison.by_convention is None else comparison.by_convention
@@ -238,12 +195,12 @@ def _sentence(text: str) -> str:
 
 def results(item: Item) -> Iterator[Result]:
     """The values of one item, recomputed and compared."""
-    ours: Figures = {} if item.recompute is None else function(item.recompute)()
-    for (label, printed, reason), kind, of in zip(item.values, item.kinds, item.repeats, strict=True):
-        value = ours[label] if item.recompute is not None else None
-        verdict = judge(printed, value, item.tolerance)
-        said = "" if verdict in ("exact", "within rounding") else reason or item.reason
-        yield Result(item, label, printed, None if value is None else float(value), verdict, said, kind, of)
+    ours = {} if item.recompute is None else function(item.recompute)()
+    for value in item.values:
+        own = None if item.recompute is None else float(ours[value.label])
+        verdict = judge(value.printed, own, item.tolerance)
+        reason = "" if verdict in AGREEING else value.reason or item.reason
+        yield Result(item, value.label, value.printed, own, verdict, reason, value.kind, value.repeats)
 
 
 def judge(printed: str, ours: float | None, tolerance: float | None = None) -> Verdict:
@@ -273,18 +230,18 @@ def _number(printed: str) -> tuple[float, float]:
     return float(number), 0.5 * 10.0 ** int(exponent) if isinstance(exponent, int) else 0.0
 
 
+def _named(document: str) -> tuple[str, ...]:
+    return DOCUMENTS if document == "all" else (document,)
+
+
 def _read(document: str) -> Iterator[Item]:
     for block in _data(document)["item"]:
-        values = tuple((v["label"], v["printed"], v.get("reason", "")) for v in block["value"])
-        repeats = tuple(v.get("repeats", block.get("repeats", "")) for v in block["value"])
-        own = (v.get("kind", block["kind"]) for v in block["value"])
-        kinds: tuple[Kind, ...] = tuple(
-            "repeated" if of else kind for of, kind in zip(repeats, own, strict=True)
-        )
-        rest = {key: value for key, value in block.items() if key not in ("value", "repeats")}
-        yield Item(document=document, values=values, kinds=kinds, repeats=repeats, **rest)
+        own = dict(block)
+        shared = {"kind": own["kind"], "repeats": own.pop("repeats", "")}
+        values = [shared | value for value in own.pop("value")]
+        counted = (value | ({"kind": "repeated"} if value["repeats"] else {}) for value in values)
+        yield Item(document=document, values=tuple(PrintedValue(**value) for value in counted), **own)
 
 
 def _data(document: str) -> dict[str, Any]:
-    path = Path(__file__).parent / "printed" / f"{document}.toml"
-    return PRINTED.read(read_toml(path), path.name)
+    return read_toml(Path(__file__).parent / "printed" / f"{document}.toml")

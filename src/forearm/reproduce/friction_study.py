@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -22,6 +21,7 @@ from forearm.files.builtin import load_builtin
 from forearm.reproduce.lines import JointMotion, Line, Positioning, half_sine, moved
 from forearm.reproduce.recompute.dhanaraj import ROTORS
 from forearm.spatial import Floats, pose
+from forearm.values import frozen
 
 DURATION, ROWS, PX = 2.0, 201, 0.3  # s, rows of the table, m
 # mu, r, break-away, maximum torque
@@ -37,7 +37,7 @@ POINTS_OF_CURVE = 24
 LIGHTEST = 1e-3  # load below which the efficiency is constant
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class FrictionStudy:
     """Torques (T, 3) along the motion: rigid-body, bearing friction, gear friction, N m."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,13 +12,14 @@ from forearm.errors import InputError
 from forearm.kernels import Kernel
 from forearm.kinematics import jacobian, jacobian_derivative
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 Point = tuple[float, float, float]
 NEWTON_STEPS = 20
 CLOSE = 1e-13  # m and rad: residual at which Newton's iteration ends
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Line:
     """Straight motion of a point: positions, velocities, accelerations (T, 3) at times t (T,), base axes."""
 
@@ -29,7 +29,7 @@ class Line:
     a: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointMotion:
     """Joint motion q, qd, qdd (T, n) at times t (T,)."""
 
@@ -39,7 +39,7 @@ class JointMotion:
     qdd: Floats
 
 
-@dataclass(frozen=True)
+@frozen
 class Positioning:
     """Lengths e, f, g (m) of a three-joint arm as in Dhanaraj D.1.3, and the signs of the roots of q1 and q3.
 

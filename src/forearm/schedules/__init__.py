@@ -2,9 +2,6 @@
 runs a schedule on threads.
 """
 
-from typing import Any
-
-from forearm.errors import current_name
 from forearm.schedules.checking import Violation, violations
 from forearm.schedules.priority import schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
@@ -20,7 +17,3 @@ __all__ = [
     "schedule_by_rule",
     "violations",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    return globals()[current_name(name, {"Schedule": "TaskSchedule"}, __name__)]

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from graphlib import TopologicalSorter
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
@@ -24,14 +23,15 @@ from forearm.schedules.packing import packed
 from forearm.schedules.subtasks import BACKWARD_LAYERS, FORWARD_LAYERS, LAST_FORWARD, SUBTASKS, Place
 from forearm.schedules.tasks import Task, TaskGraph
 from forearm.schedules.terms import Operand
+from forearm.spatial import Floats
 from forearm.symbols.graph import NOTHING
-from forearm.values import check_whole
+from forearm.values import check_whole, frozen
 
 MOST_LINKS = 200
 FORWARD_BEYOND = frozenset(task.number for task in TWISTED_FORWARD)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Layered:
     """A task graph with the layer of each task, from 1; `places` gives link and subtask number of each task.
 
@@ -57,7 +57,7 @@ class Layered:
         return max(map(len, self.rows), default=0)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SubtaskProgram:
     """The non-empty subtasks of an arm, the operations of each, and their task graph."""
 
@@ -129,7 +129,7 @@ def subtask_work(arm: Arm, all_made: bool = False) -> SubtaskProgram:
 
 def run_tasks(
     work: SubtaskProgram, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, order: Sequence[int] | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """The torques (n,) at one state, computed task by task in the given order (default: the graph's)."""
     left = work.remaining
     sequence = range(len(work.graph)) if order is None else _complete(work.graph, order)
@@ -141,7 +141,7 @@ def run_tasks(
     if np.isnan(state).any():  # the tasks that would propagate it may have been eliminated
         return np.full(len(left.chain), np.nan)
     joints = joints_at(left.chain, *(v.tolist() for v in state))
-    values: dict[int, float] = dict(enumerate(given_values(left.chain, joints)))
+    values = dict(enumerate(given_values(left.chain, joints)))
 
     def value(operand: Operand) -> float:
         factor, at = operand
@@ -178,7 +178,7 @@ def _complete(graph: TaskGraph, order: Sequence[int]) -> list[int]:
 def _bridged(waits: Mapping[Place, set[Place]], left_out: set[Place]) -> dict[Place, set[Place]]:
     """The predecessors of each remaining task, through the tasks that are left out."""
     sources: dict[Place, set[Place]] = {}
-    made: dict[Place, set[Place]] = {}
+    made = {}
     for place in TopologicalSorter(waits).static_order():
         found = set().union(*(sources[earlier] for earlier in waits[place]))
         sources[place] = found if place in left_out else {place}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
@@ -18,14 +17,15 @@ from forearm.errors import InputError
 from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import Task, TaskGraph
+from forearm.spatial import Floats
 from forearm.symbols.evaluate import computed
 from forearm.symbols.graph import ADD, COS, COUNTED, MUL, SIN, SUB, Graph, expressions, mapped
-from forearm.values import check_number, chosen
+from forearm.values import check_number, chosen, frozen
 
 MOST_OPERATIONS = 60_000
 
 
-@dataclass(frozen=True)
+@frozen
 class Costs:
     """Cost of an operation by kind; `other` stands for sign and absolute value."""
 
@@ -52,7 +52,7 @@ class Costs:
         return float(getattr(self, COUNTED.get(graph.kinds[place], "other")))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Division:
     """A traced function divided into tasks: task k computes the graph nodes `places[k]`, operands first."""
 
@@ -116,9 +116,7 @@ def profile(graph: TaskGraph) -> tuple[int, ...]:
     return tuple(count[layer] for layer in sorted(count))
 
 
-def evaluated(
-    division: Division, schedule: TaskSchedule, given: Mapping[str, float]
-) -> dict[str, NDArray[np.float64]]:
+def evaluated(division: Division, schedule: TaskSchedule, given: Mapping[str, float]) -> dict[str, Floats]:
     """The function's results, computed task by task in the order of their starts.
 
     A task sees inputs, constants and the results of its predecessors, nothing else.
@@ -131,7 +129,7 @@ def evaluated(
         raise InputError(
             f"expected a number for every input; missing: {', '.join(map(repr, missing))}.", "evaluated"
         )
-    leaves: dict[int, Any] = dict(graph.values) | {
+    leaves = dict(graph.values) | {
         place: given[name] for place, name in graph.leaves.items() if name in given
     }
     for k in sorted(range(len(made)), key=lambda k: (schedule.start[k], k)):
@@ -182,7 +180,7 @@ def _in_order(before: list[set[int]], age: list[int]) -> list[int]:
     missing = [len(earlier) for earlier in before]
     ready = [(age[k], k) for k, count in enumerate(missing) if not count]
     heapify(ready)
-    order: list[int] = []
+    order = []
     while ready:
         _, k = heappop(ready)
         order.append(k)

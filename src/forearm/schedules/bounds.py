@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.schedules.priority import check_machine
 from forearm.schedules.tasks import TaskGraph
+from forearm.spatial import Floats
 
 ENTRIES = 2e7  # entries of the table over windows and tasks; larger graphs get fewer windows
 MOST_WINDOWS = 160  # thresholds on each side
 ROUNDING = 1e-9  # of a sum of costs, relative: the bound is lowered by it, so that it stays valid
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Literal
 from forearm.errors import InputError, shorten
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph, is_time
+from forearm.values import frozen
 
 Kind = Literal["missing", "repeated", "unknown", "processor", "time", "overlap", "precedence"]
 CLOSE = 1e-9  # relative to the larger of two times: rounding of sums of costs
@@ -47,7 +48,7 @@ class Violation:
     other: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Placed:
     """An entry whose task is given by its index in the graph."""
 
@@ -57,7 +58,7 @@ class _Placed:
     end: float
 
 
-@dataclass(frozen=True)
+@frozen
 class _Machine:
     """The machine: processors, and the costs of communication and synchronisation."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from forearm.schedules.assembly import Layered
 from forearm.schedules.exact import schedule_exact
@@ -12,11 +11,12 @@ from forearm.schedules.priority import schedule_by_priority
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.search import is_proven
 from forearm.schedules.tasks import TaskGraph
+from forearm.values import frozen
 
 EFFORT = 10.0  # s of the solver's deterministic clock, for each number of processors
 
 
-@dataclass(frozen=True)
+@frozen
 class ScheduleComparison:
     """Lengths on so many processors; `best` is optimal if `is_proven`, and at least `bound`."""
 

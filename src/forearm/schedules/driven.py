@@ -11,7 +11,7 @@ from forearm.model import Scalar, turn_z
 from forearm.schedules.formulas import ChainState, Values, vector
 from forearm.schedules.terms import Book, Operand, SignedValue, operand_of
 from forearm.symbols.graph import ADD, CONSTANT, INPUT, NOTHING, SUB, Expr, Graph
-from forearm.symbols.scalars import sign
+from forearm.symbols.scalars import objects, sign
 
 
 def driven_torque(
@@ -32,23 +32,20 @@ def driven_torque(
     rate = taken(joint.qd)
     reaction = None
     if drive.needs_reaction:
-        turn = turn_z(motion.at(i)[0].roll) if _feels_axes(drive) else np.eye(3)
-        f, n = (np.array([taken(v) for v in vector(values, name, i)], dtype=object) for name in ("f", "n"))
+        # only in linear bearings friction depends on the directions of x and y about the joint
+        is_linear = any(bearing.kind == "linear" for bearing in drive.bearings)
+        turn = turn_z(motion.at(i)[0].roll) if is_linear else np.eye(3)
+        f, n = (objects([taken(v) for v in vector(values, name, i)]) for name in ("f", "n"))
         reaction = turn @ f, turn @ n
     total = drive.torque(taken(rigid), reaction, rate, sign(rate)) + drive.rotor * taken(joint.qdd)
     return _recorded(book, graph, inputs, total)
-
-
-def _feels_axes(drive: Drive) -> bool:
-    """Whether friction depends on the directions of x and y about the joint: in linear bearings only."""
-    return any(bearing.kind == "linear" for bearing in drive.bearings)
 
 
 def _recorded(book: Book, graph: Graph, inputs: dict[int, Operand], total: Scalar) -> Scalar:
     """The operations of an expression recorded in a book; its value there."""
     if not isinstance(total, Expr):
         return float(total)
-    at: dict[int, Operand] = dict(inputs)
+    at = dict(inputs)
     for node in graph.needed([total]):
         kind, operands = graph.kinds[node], [at[operand] for operand in graph.operands(node)]
         if kind == CONSTANT:

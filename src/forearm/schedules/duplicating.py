@@ -7,20 +7,17 @@ reach another core than to be recomputed.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.codegen.functions import Traced
 from forearm.schedules.automatic import Costs
 from forearm.schedules.priority import check_machine
 from forearm.schedules.threaded_plan import Threads, ThreadStep
+from forearm.spatial import Flags, Floats
 from forearm.symbols.graph import MUL, Expr, expressions
 
 MOST_UNITS = 256  # groups of results that are assigned
 
 HALVINGS = 12
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def apart(traced: Traced, processors: int, costs: Costs | None = None) -> Threads:
@@ -65,7 +62,7 @@ def _stretches(
     return high, best
 
 
-def _filled(needs: list[Bools], weight: Floats, limit: float) -> list[tuple[int, int]] | None:
+def _filled(needs: list[Flags], weight: Floats, limit: float) -> list[tuple[int, int]] | None:
     """Begin and end of each range with no load above the limit; None if a single result exceeds it."""
     cuts, first = [], 0
     while first < len(needs):
@@ -86,7 +83,7 @@ def _computed(traced: Traced, nodes: list[int]) -> list[int]:
     ]
 
 
-def _needed(traced: Traced, nodes: list[int]) -> Bools:
+def _needed(traced: Traced, nodes: list[int]) -> Flags:
     made = np.zeros(len(traced.graph), dtype=bool)
     made[traced.graph.needed([Expr(traced.graph, node, False) for node in nodes])] = True
     return made

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from forearm.drives.joint import Drive
@@ -21,9 +20,10 @@ from forearm.schedules.links import JointState, SubtaskChain, along
 from forearm.schedules.order import subtasks_of
 from forearm.schedules.subtasks import Place
 from forearm.schedules.terms import Book, Operand, Operation, operand_of
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Remaining:
     """The operations that remain of an arm's subtasks, in topological order, and the operands that are the
     torques.
@@ -37,7 +37,7 @@ class Remaining:
     @cached_property
     def needed(self) -> frozenset[int]:
         """The operations that some torque depends on, as indices of `operations`."""
-        found: set[int] = set()
+        found = set()
         waiting = [at for _, at in self.torques]
         while waiting:
             k = waiting.pop() - len(self.given)
@@ -101,7 +101,7 @@ def given_joints(chain: SubtaskChain, book: Book) -> tuple[JointState, ...]:
 
 def given_values(chain: SubtaskChain, joints: tuple[JointState, ...] | list[JointState]) -> list[Scalar]:
     """The values of the given quantities, in their order."""
-    made: list[Scalar] = []
+    made = []
     for link, joint in zip(chain.links, joints, strict=True):
         made += [joint.c, joint.s] if link.revolute else [joint.p[k] for k, _ in along(link)]
         made += [joint.qd, joint.qdd]

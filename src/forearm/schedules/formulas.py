@@ -8,11 +8,12 @@ axes, and 2 qd (w.y, -w.x) with qdd is added to the linear acceleration.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 
 from forearm.model import Array, Scalar
+from forearm.portable import total
 from forearm.schedules.links import JointState, SubtaskChain, SubtaskLink
+from forearm.values import frozen
 
 Key = tuple[str, int]  # a quantity and its link
 Values = Mapping[Key, Scalar]
@@ -21,7 +22,7 @@ Three = tuple[Scalar, Scalar, Scalar]
 AXES = ("x", "y", "z")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class ChainState:
     """A chain and its joints at a state: the input of every subtask."""
 
@@ -45,11 +46,14 @@ def vector(values: Values, name: str, i: int) -> Three:
 def start(chain: SubtaskChain) -> dict[Key, Scalar]:
     """Initial values: the base at rest, accelerated against gravity, and no load on the last link."""
     names = ["w", "alpha", "k", "f", "n"]
-    made: dict[Key, Scalar] = {
-        (f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)
-    }
+    made = {(f"{name}.{axis}", i): 0.0 for name in names for axis in AXES for i in (0, len(chain) + 1)}
     made |= {(f"lambda.{r}{c}", 0): 0.0 for r in AXES for c in AXES}
     return made | {(f"a.{axis}", 0): -g for axis, g in zip(AXES, chain.g.tolist(), strict=True)}
+
+
+def along_axes(name: str, values: Iterable[Scalar]) -> Made:
+    """The three components of a quantity by name."""
+    return {f"{name}.{axis}": value for axis, value in zip(AXES, values, strict=True)}
 
 
 def torque(chain: SubtaskChain, values: Values, i: int) -> Scalar:
@@ -138,7 +142,8 @@ def rate_and_coriolis(motion: ChainState, values: Values, i: int) -> Made:
 def with_coriolis(motion: ChainState, values: Values, i: int) -> Made:
     """T6: c added to alpha', or to a' at a prismatic joint."""
     name = "alpha" if motion.at(i)[0].revolute else "a"
-    return {f"{name}.{axis}": values[f"{name}'.{axis}", i] + values[f"c.{axis}", i] for axis in AXES}
+    pairs = zip(vector(values, f"{name}'", i), vector(values, "c", i), strict=True)
+    return along_axes(name, (x + c for x, c in pairs))
 
 
 def mixed_products(motion: ChainState, values: Values, i: int) -> Made:
@@ -148,20 +153,17 @@ def mixed_products(motion: ChainState, values: Values, i: int) -> Made:
         from_axis, sign = _sources(link)
         old = vector(values, "k", i - 1)
         pairs = ((1, 2), (2, 0), (0, 1))
-        return {
-            f"k.{axis}": _signed(sign[b] * sign[c], old[3 - from_axis[b] - from_axis[c]])
-            for axis, (b, c) in zip(AXES, pairs, strict=True)
-        }
+        products = (_signed(sign[b] * sign[c], old[3 - from_axis[b] - from_axis[c]]) for b, c in pairs)
+        return along_axes("k", products)
     x, y, z = vector(values, "w", i)
-    return {"k.x": y * z, "k.y": z * x, "k.z": x * y}
+    return along_axes("k", (y * z, z * x, x * y))
 
 
 def squares(motion: ChainState, values: Values, i: int) -> Made:
     """T8: the squares of w."""
     if motion.at(i)[0].is_renamed:
         return {}  # T9 renames those of the link before
-    x, y, z = vector(values, "w", i)
-    return {"sw.x": x * x, "sw.y": y * y, "sw.z": z * z}
+    return along_axes("sw", (x * x for x in vector(values, "w", i)))
 
 
 def _elements(*made: str) -> Callable[[Callable[[Values, int], Made]], Compute]:
@@ -210,9 +212,9 @@ def products(row: str, made: str, before: bool) -> Compute:
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         lever = motion.at(i)[1].p if before else tuple(motion.at(i)[0].s.tolist())
         k = i - 1 if before else i
-        return {
-            f"{made}.{row}{axis}": values[f"lambda.{row}{axis}", k] * lever[c] for c, axis in enumerate(AXES)
-        }
+        elements = (values[f"lambda.{row}{axis}", k] for axis in AXES)
+        pairs = zip(AXES, elements, lever, strict=True)
+        return {f"{made}.{row}{axis}": element * p for axis, element, p in pairs}
 
     return compute
 
@@ -221,12 +223,8 @@ def summed(row: str, products: str, made: str, before: bool) -> Compute:
     """An acceleration and the three products of a row."""
 
     def compute(_: ChainState, values: Values, i: int) -> Made:
-        total = (
-            values[f"{products}.{row}x", i]
-            + values[f"{products}.{row}y", i]
-            + values[f"{products}.{row}z", i]
-        )
-        return {f"{made}.{row}": values[f"a.{row}", i - 1 if before else i] + total}
+        whole = total(values[f"{products}.{row}{axis}", i] for axis in AXES)
+        return {f"{made}.{row}": values[f"a.{row}", i - 1 if before else i] + whole}
 
     return compute
 
@@ -234,7 +232,7 @@ def summed(row: str, products: str, made: str, before: bool) -> Compute:
 def inertial_force(motion: ChainState, values: Values, i: int) -> Made:
     """T26: F = m ac."""
     m = motion.at(i)[0].m
-    return {f"F.{axis}": m * values[f"ac.{axis}", i] for axis in AXES}
+    return along_axes("F", (m * ac for ac in vector(values, "ac", i)))
 
 
 def inertial_moment(k: int) -> Compute:
@@ -245,18 +243,16 @@ def inertial_moment(k: int) -> Compute:
     def compute(motion: ChainState, values: Values, i: int) -> Made:
         link, _ = motion.at(i)
         moments, name = link.I.tolist(), "N" if link.is_diagonal else "N'"
-        D = moments[(k + 2) % 3] - moments[(k + 1) % 3]
-        return {
-            f"{name}.{AXES[k]}": moments[k] * values[f"alpha.{AXES[k]}", i] + D * values[f"k.{AXES[k]}", i]
-        }
+        D, axis = moments[(k + 2) % 3] - moments[(k + 1) % 3], AXES[k]
+        return {f"{name}.{axis}": moments[k] * values[f"alpha.{axis}", i] + D * values[f"k.{axis}", i]}
 
     return compute
 
 
 def joint_force(motion: ChainState, values: Values, i: int) -> Made:
     """T32: f = F + f'."""
-    next_force = carried(motion, values, "f'", i)
-    return {f"f.{axis}": values[f"F.{axis}", i] + next_force[k] for k, axis in enumerate(AXES)}
+    pairs = zip(vector(values, "F", i), carried(motion, values, "f'", i), strict=True)
+    return along_axes("f", (own + passed for own, passed in pairs))
 
 
 def lever_moment(k: int, force: str, made: str) -> Compute:

@@ -8,9 +8,10 @@ N.x = ... - lambda31 Ixy + lambda21 Ixz + (lambda22 - lambda33) Iyz, and so on i
 from __future__ import annotations
 
 from forearm.model import Array, Scalar
-from forearm.schedules.formulas import AXES, ChainState, Compute, Made, Three, Values, vector
+from forearm.portable import total
+from forearm.schedules.formulas import AXES, ChainState, Compute, Made, Three, Values, along_axes, vector
 from forearm.schedules.links import SubtaskChain
-from forearm.schedules.subtasks import After, Subtask
+from forearm.schedules.subtasks import Subtask, beside, rows
 
 FIRST_DRIVE = 61  # number of the first subtask of a drive
 PAIRS = ((0, 1), (0, 2), (1, 2))  # of axes, in the order of SubtaskLink.products
@@ -20,7 +21,7 @@ def further_subtasks(chain: SubtaskChain, i: int) -> list[Subtask]:
     """The subtasks of link i beyond the 43, numbered 44 to 60; none where its twist and the next link's are
     right angles and its tensor is diagonal.
     """
-    made: list[Subtask] = []
+    made = []
     if not chain.links[i - 1].is_square:
         made += TWISTED_FORWARD
     if i < len(chain) and not chain.links[i].is_square:
@@ -47,19 +48,17 @@ def _untwisted(part: int, v: str) -> Compute:
 
 
 def _half(part: int, name: str, R: Array, v: Three) -> Made:
-    rows = (0, 1) if part == 0 else (2,)
-    return {f"{name}*.{AXES[k]}": _sum_of(R[k].tolist(), v) for k in rows}
+    return {f"{name}*.{AXES[k]}": _sum_of(R[k].tolist(), v) for k in ((0, 1), (2,))[part]}
 
 
 def _sum_of(row: list[float], v: Three) -> Scalar:
-    terms = [v[k] if share == 1.0 else share * v[k] for k, share in enumerate(row) if share != 0.0]
-    return sum(terms[1:], start=terms[0])
+    return total(x if share == 1.0 else share * x for x, share in zip(v, row, strict=True) if share != 0.0)
 
 
 def diagonal_differences(_: ChainState, values: Values, i: int) -> Made:
     """T54: lambda22 - lambda33, lambda33 - lambda11, lambda11 - lambda22, differences of squares of w."""
     x, y, z = (values[f"lambda.{axis}{axis}", i] for axis in AXES)
-    return {"d.x": y - z, "d.y": z - x, "d.z": x - y}
+    return along_axes("d", (y - z, z - x, x - y))
 
 
 def products_moment(k: int) -> Compute:
@@ -85,38 +84,27 @@ def whole_moment(k: int) -> Compute:
 
     def compute(_: ChainState, values: Values, i: int) -> Made:
         name = AXES[k]
-        added = values[f"e.{name}1", i] + values[f"e.{name}2", i] + values[f"e.{name}3", i]
-        return {f"N.{name}": values[f"N'.{name}", i] + added}
+        return {f"N.{name}": values[f"N'.{name}", i] + total(values[f"e.{name}{j}", i] for j in (1, 2, 3))}
 
     return compute
 
 
-def _here(*numbers: int) -> After:
-    return tuple((number, 0) for number in numbers)
-
-
 TWISTED_FORWARD = [
-    Subtask(44, "1", "R(twist)^T w(i-1)", 1, ((1, -1), (2, -1), (3, -1)), _twisted(0, "w", False)),
-    Subtask(45, "1", "R(twist)^T w(i-1)", 1, ((1, -1), (2, -1), (3, -1)), _twisted(1, "w", False)),
-    Subtask(46, "2", "R(twist)^T alpha(i-1)", 2, ((6, -1),), _twisted(0, "alpha", False)),
-    Subtask(47, "2", "R(twist)^T alpha(i-1)", 2, ((6, -1),), _twisted(1, "alpha", False)),
-    Subtask(48, "3", "R(twist)^T a''", 5, _here(15, 16, 17), _twisted(0, "a''", True)),
-    Subtask(49, "3", "R(twist)^T a''", 5, _here(15, 16, 17), _twisted(1, "a''", True)),
+    *rows(44, "1", "R(twist)^T w(i-1)", 1, beside(-1, 1, 2, 3), [_twisted(k, "w", False) for k in (0, 1)]),
+    *rows(46, "2", "R(twist)^T alpha(i-1)", 2, beside(-1, 6), [_twisted(k, "alpha", False) for k in (0, 1)]),
+    *rows(48, "3", "R(twist)^T a''", 5, beside(0, 15, 16, 17), [_twisted(k, "a''", True) for k in (0, 1)]),
 ]
 TWISTED_BACKWARD = [
-    Subtask(50, "7", "R(twist) f'", 2, _here(30, 31), _untwisted(0, "f'")),
-    Subtask(51, "7", "R(twist) f'", 2, _here(30, 31), _untwisted(1, "f'")),
-    Subtask(52, "8", "R(twist) n'''", 3, _here(39, 40), _untwisted(0, "n'''")),
-    Subtask(53, "8", "R(twist) n'''", 3, _here(39, 40), _untwisted(1, "n'''")),
+    *rows(50, "7", "R(twist) f'", 2, beside(0, 30, 31), [_untwisted(k, "f'") for k in (0, 1)]),
+    *rows(52, "8", "R(twist) n'''", 3, beside(0, 39, 40), [_untwisted(k, "n'''") for k in (0, 1)]),
 ]
 FULL_TENSOR = [
-    Subtask(54, "6", "differences of lambda 11, 22, 33", 1, _here(9), diagonal_differences),
-    *(
-        Subtask(55 + k, "6", "products of I and lambda", 1, _here(10, 11, 54), products_moment(k))
-        for k in range(3)
+    *rows(54, "6", "differences of lambda 11, 22, 33", 1, beside(0, 9), [diagonal_differences]),
+    *rows(
+        55, "6", "products of I and lambda", 1, beside(0, 10, 11, 54), [products_moment(k) for k in range(3)]
     ),
     *(
-        Subtask(58 + k, "6", "N, with products of inertia", 1, _here(27 + k, 55 + k), whole_moment(k))
+        Subtask(58 + k, "6", "N, with products of inertia", 1, beside(0, 27 + k, 55 + k), whole_moment(k))
         for k in range(3)
     ),
 ]

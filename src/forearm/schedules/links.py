@@ -8,7 +8,7 @@ joint's angle.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -16,13 +16,14 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import ModelError
 from forearm.model import Array, Model, RigidBody, Scalar, Vector, cos_sin, model_of, turn_z
+from forearm.values import frozen
 
 # What rotations leave where 0 or 1 should stand: lengths relative to the arm's largest,
 # tensors to their own largest entry.
 ROUNDING = 1e-14
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SubtaskLink:
     """One link in a frame whose z axis is its joint. Dhanaraj 4.3.1.
 
@@ -66,7 +67,7 @@ class SubtaskLink:
         return not self.products.any()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SubtaskChain:
     """The links from the base outwards, and gravity g in base axes, m/s^2."""
 
@@ -78,7 +79,7 @@ class SubtaskChain:
         return len(self.links)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class JointState:
     """A joint's values before any subtask: cosine and sine, rate, acceleration,
     and p with the distance that the joint has slid.
@@ -200,8 +201,7 @@ def _roll(link: SubtaskLink, roll: float) -> SubtaskLink:
 
 
 def _turned_back(roll: float, v: Array) -> Array:
-    turned: Array = _snapped(turn_z(roll)).T @ v
-    return turned
+    return _snapped(turn_z(roll)).T @ v
 
 
 def _is_whole(R: Array) -> bool:

@@ -37,7 +37,7 @@ def packed(left: Remaining, all_made: bool) -> dict[Place, list[int]]:
 def _drive_tasks(left: Remaining, operations: list[int]) -> list[list[int]]:
     """Operations of a drive as tasks of at most three, those that depend on given quantities alone first."""
     first = len(left.given)
-    early: set[int] = set()
+    early = set()
     for k in operations:
         if all(read < first or read - first in early for read in left.operations[k].reads):
             early.add(k)

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from forearm.schedules.schedule import TaskSchedule
 from forearm.schedules.tasks import TaskGraph
-from forearm.values import check_number, check_whole
+from forearm.values import check_number, check_whole, frozen
 
 MOST_PROCESSORS = 1024
 NOTHING = (-1.0, -1)
@@ -30,7 +30,7 @@ class _Processor:
     ready: list[Ready] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@frozen
 class Timing:
     """Starts and processors while they are found, the costs of communication, and the newest result that each
     processor has taken from every other.

@@ -23,9 +23,7 @@ def schedule_by_rule(graph: TaskGraph | Layered, processors: int) -> TaskSchedul
         processors: how many there are.
     """
     check_machine(processors)
-    if isinstance(graph, Layered):
-        return by_layers(graph.graph, graph.layers, processors)
-    return by_layers(graph, graph.layers, processors)
+    return by_layers(graph.graph if isinstance(graph, Layered) else graph, graph.layers, processors)
 
 
 def by_layers(graph: TaskGraph, layers: Sequence[int], processors: int) -> TaskSchedule:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from forearm.schedules.tasks import TaskGraph
+from forearm.values import frozen
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TaskSchedule:
     """A schedule of a task graph on processors 0, 1, ...; times are in units of cost.
 

@@ -64,24 +64,17 @@ def _to_and_fro(like: TaskSchedule, priority: Sequence[float]) -> TaskSchedule:
     graph, processors, handing = like.graph, like.processors, (like.communication, like.synchronisation)
     backwards = reversed_graph(graph)
     last = len(graph) - 1
-    best = like
+    tried = [like]
     for _ in range(PASSES // 2):
         start, processor = listed(graph, processors, priority, *handing)
-        best = min(
-            best, replace(like, start=tuple(start), processor=tuple(processor)), key=lambda made: made.length
-        )
+        tried.append(replace(like, start=tuple(start), processor=tuple(processor)))
         ends = [s + task.cost for s, task in zip(start, graph.tasks, strict=True)]
         turned, owner = listed(backwards, processors, ends[::-1], like.communication)
         # Times read from the end would be differences, which rounding can make negative:
         # the order is kept, not the times.
         order = [last - k for k in sorted(range(len(graph)), key=lambda k: (turned[k], k), reverse=True)]
         start = timed(graph, order, owner[::-1], *handing)
-        best = min(
-            best,
-            replace(like, start=tuple(start), processor=tuple(owner[::-1])),
-            key=lambda made: made.length,
-        )
-        priority = [s + task.cost for s, task in zip(turned, backwards.tasks, strict=True)][
-            ::-1
-        ]  # remaining time from each start
-    return best
+        tried.append(replace(like, start=tuple(start), processor=tuple(owner[::-1])))
+        # the remaining time from each start
+        priority = [s + task.cost for s, task in zip(turned, backwards.tasks, strict=True)][::-1]
+    return min(tried, key=lambda made: made.length)

@@ -7,8 +7,6 @@ task; each thread computes those that it needs.
 
 from __future__ import annotations
 
-import numpy as np
-
 from forearm.codegen.functions import FUNCTIONS, Traced
 from forearm.codegen.program import Argument
 from forearm.model import Scalar
@@ -32,6 +30,7 @@ from forearm.symbols.graph import (
     Graph,
     unsigned,
 )
+from forearm.symbols.scalars import objects
 
 STATE = ("q", "qd", "qdd")
 
@@ -42,16 +41,16 @@ def subtask_division(work: SubtaskProgram) -> Division:
     """
     graph, left = Graph(), work.remaining
     n = len(left.chain)
-    q, qd, qdd = ([graph.input(f"{name}[{i}]") for i in range(n)] for name in STATE)
-    values: dict[int, Scalar] = dict(enumerate(given_values(left.chain, joints_at(left.chain, q, qd, qdd))))
-    nodes: dict[int, tuple[int, ...]] = {}
+    q, qd, qdd = (graph.inputs(name, n) for name in STATE)
+    values = dict(enumerate(given_values(left.chain, joints_at(left.chain, q, qd, qdd))))
+    nodes = {}
     for task, operations in enumerate(work.operations):
         graph.section = work.graph.tasks[task].group
         before = len(graph)
         for k in operations:
             values[len(left.given) + k] = _made(graph, k, left.operations[k], values)
         nodes[task] = tuple(p for p in range(before, len(graph)) if graph.kinds[p] >= MUL)
-    tau = np.array([_value(graph, torque, values) for torque in left.torques], dtype=object)
+    tau = objects([_value(graph, torque, values) for torque in left.torques])
     inputs = tuple(Argument(name, (n,), "") for name in STATE)
     (meaning,) = (text for _, text in FUNCTIONS["inverse_dynamics"].outputs.values())
     traced = Traced(graph, {"tau": tau}, inputs, (Argument("tau", (n,), meaning),))

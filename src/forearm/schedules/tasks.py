@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from forearm.errors import InputError, shorten
-from forearm.values import check_number, is_number
+from forearm.values import check_number, frozen, is_number
 
 
 def is_time(time: object) -> bool:
@@ -33,7 +33,7 @@ class Task:
         check_number(self.cost, f"task {shorten(self.name)}, cost", minimum=0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class TaskGraph:
     """Tasks in topological order, with their predecessors.
 

@@ -9,6 +9,7 @@ from forearm.schedules.subtasks import Place
 from forearm.symbols.evaluate import OPERATIONS
 from forearm.symbols.graph import ADD, LOOKUP, MUL, NOTHING
 from forearm.symbols.table import LookupTable
+from forearm.values import frozen
 
 Operand = tuple[float, int]  # a factor and the index of a value; a constant is a factor of NOTHING
 
@@ -60,7 +61,7 @@ class Book:
         return SignedValue(self, 1.0, len(self.given) + len(self.operations) - 1)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class SignedValue:
     """A recorded value with a sign, as a scalar for the formulas."""
 

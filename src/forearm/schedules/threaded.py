@@ -9,7 +9,6 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -20,15 +19,16 @@ from forearm.errors import ForearmError, InputError, shorten
 from forearm.kernels.native import host, loaded, object_code
 from forearm.schedules.threaded_plan import APART, Threads
 from forearm.schedules.threaded_text import LINE, module_of
-from forearm.values import as_floats, check_whole
+from forearm.spatial import Floats
+from forearm.values import as_floats, check_whole, frozen
 
 MOST_THREADS = 64
 PATIENCE = 20_000_000  # polls of another thread's counter before a thread gives up: some ten seconds
 
-Array = NDArray[np.float64]
+Array = Floats
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Threaded:
     """A schedule as machine code: call it with the function's inputs, one state (n,) or many (B, n)."""
 
@@ -51,7 +51,7 @@ class Threaded:
         lanes = len(self.lanes)
         shared, numbers = _aligned(self.threads.size + APART), _aligned((LINE // 8) * (lanes + 1))
         status = [1] * lanes
-        causes: list[BaseException] = []
+        causes = []
 
         def work(k: int) -> None:
             try:

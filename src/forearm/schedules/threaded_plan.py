@@ -15,6 +15,7 @@ from forearm.schedules.automatic import Division
 from forearm.schedules.checking import check_schedule
 from forearm.schedules.schedule import TaskSchedule
 from forearm.symbols.graph import MUL, expressions
+from forearm.values import frozen
 
 APART = 16  # scalars between the values of two threads: two cache lines
 
@@ -32,7 +33,7 @@ class ThreadStep:
     done: int | None = None  # tasks of this thread so far, if another thread waits for this number
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Threads:
     """The steps of each thread, the thread that writes each result, and the slots in shared memory of values
     that are passed between threads.
@@ -91,7 +92,7 @@ def _waits(
 ) -> dict[int, list[tuple[int, int]]]:
     """For each task of a thread the waits that no earlier task of it covers."""
     reached: dict[int, int] = {}
-    made: dict[int, list[tuple[int, int]]] = {}
+    made = {}
     for k in lane:
         needs: dict[int, int] = {}
         for e in division.graph.before[k]:
@@ -135,7 +136,7 @@ def _slots(steps: list[tuple[ThreadStep, ...]]) -> tuple[dict[int, int], int]:
     each thread's apart.
     """
     wanted = {place for lane in steps for step in lane for place in step.loads}
-    slots: dict[int, int] = {}
+    slots = {}
     size = 0
     for lane in steps:
         size = -(-size // APART) * APART

@@ -4,11 +4,10 @@ forward mode along one direction, or reverse mode from one result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from forearm.portable import total
 from forearm.symbols.evaluate import called, substituted, transplanted
 from forearm.symbols.graph import (
     ABS,
@@ -33,7 +32,18 @@ from forearm.symbols.graph import (
 )
 from forearm.symbols.linear import solve_general
 from forearm.symbols.region import Region
-from forearm.symbols.scalars import Scalar, choose, is_zero, look_up
+from forearm.symbols.scalars import Scalar, Values, choose, is_zero, look_up, objects
+
+# The slopes of functions of one operand x with the value y; that of a sign is 0 wherever it exists.
+SLOPES: dict[int, Callable[[Expr, Expr], Scalar]] = {
+    SQRT: lambda _, y: 0.5 / y,
+    COS: lambda x, _: -x.sin(),
+    SIN: lambda x, _: x.cos(),
+    ABS: lambda x, _: x.sign(),
+    EXP: lambda _, y: y,
+    SIGN: lambda *_: 0.0,
+    ROUND: lambda *_: 0.0,
+}
 
 
 def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) -> Any:
@@ -41,20 +51,18 @@ def jacobian(graph: Graph, results: Sequence[Scalar], inputs: Sequence[Expr]) ->
     in reverse mode if there are fewer results than inputs.
     """
     if len(results) < len(inputs):
-        return np.array([gradient(graph, r, inputs) for r in results], dtype=object).reshape(
-            len(results), len(inputs)
-        )
+        return objects([gradient(graph, r, inputs) for r in results]).reshape(len(results), len(inputs))
     columns = [derivative(graph, results, {x: 1.0}) for x in inputs]
-    return np.array(columns, dtype=object).reshape(len(inputs), len(results)).T
+    return objects(columns).reshape(len(inputs), len(results)).T
 
 
-def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> list[Scalar]:
+def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Scalar]) -> Values:
     """Directional derivatives of all results for given rates of the inputs: forward mode, one sweep."""
-    rate: dict[int, Scalar] = {x.node: -d if x.negative else d for x, d in direction.items()}
+    rate = {x.node: -d if x.negative else d for x, d in direction.items()}
     for place in graph.needed(list(results)):
         if graph.kinds[place] < MUL or place in rate:
             continue
-        total: Scalar = 0.0
+        total = 0.0
         if graph.kinds[place] == CALL:
             rate[place] = _pushed(graph, place, rate)
             continue
@@ -72,7 +80,7 @@ def derivative(graph: Graph, results: Sequence[Scalar], direction: dict[Expr, Sc
     return [_signed(rate.get(r.node, 0.0), r) if isinstance(r, Expr) else 0.0 for r in results]
 
 
-def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scalar]:
+def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> Values:
     """Derivatives of one result with respect to every input: reverse mode, one sweep."""
     if not isinstance(result, Expr):
         return [0.0] * len(inputs)
@@ -98,7 +106,7 @@ def gradient(graph: Graph, result: Scalar, inputs: Sequence[Expr]) -> list[Scala
     return [_signed(pull.get(x.node, 0.0), x) for x in inputs]
 
 
-def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> list[Scalar]:
+def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> Values:
     """Forward mode through a region, by a derivative region: of the state at its end if it iterates."""
     region, operands = graph.calls[place]
     body, inputs, values, count = _opened(region)
@@ -106,7 +114,7 @@ def _pushed(graph: Graph, place: int, rate: dict[int, Scalar]) -> list[Scalar]:
     changes = [body.input(f"rate[{k}]") for k in moved]
     results = derivative(body, values, {inputs[k]: c for k, c in zip(moved, changes, strict=True)})
     if count:
-        results = list(solve_general(_left(body, values, inputs), np.array(results, dtype=object)))
+        results = list(solve_general(_left(body, values, inputs), objects(results)))
     made = Region(body, (*inputs, *changes), tuple(results), title=f"change of {region.title}")
     found = called(made, [*_at_the_end(graph, place, count), *(rate[operands[k]] for k in moved)])
     return [*found, *[0.0] * (len(region.results) - len(values))]
@@ -117,26 +125,24 @@ def _pulled(graph: Graph, place: int, weights: dict[int, Scalar]) -> list[tuple[
     region, operands = graph.calls[place]
     body, inputs, values, count = _opened(region)
     symbols = [body.input(f"weight[{k}]") for k in range(len(values))]
-    weighted: Scalar = 0.0
-    for symbol, value in zip(symbols, values, strict=True):
-        weighted = weighted + symbol * value
+    weighted = total((symbol * value for symbol, value in zip(symbols, values, strict=True)), 0.0)
     results = gradient(body, weighted, inputs[count:])
     if count:
-        solved = solve_general(_left(body, values, inputs).T, np.array(symbols, dtype=object))
+        solved = solve_general(_left(body, values, inputs).T, objects(symbols))
         results = substituted(body, results, dict(zip(symbols, solved, strict=True)))
     made = Region(body, (*inputs, *symbols), tuple(results), title=f"slope of {region.title}")
     given = [*_at_the_end(graph, place, count), *(weights.get(k, 0.0) for k in range(len(values)))]
     return list(zip(operands[count:], called(made, given), strict=True))
 
 
-def _opened(region: Region) -> tuple[Graph, list[Expr], list[Scalar], int]:
+def _opened(region: Region) -> tuple[Graph, list[Expr], Values, int]:
     """A graph with a region's inputs, the expressions to differentiate, and how many of the inputs are an
     iterated state: then the equations that hold at its end are differentiated (implicit function theorem).
     """
     body = Graph()
     inputs = [body.input(f"x[{k}]") for k in range(len(region.inputs))]
 
-    def moved(some: Region, wanted: Sequence[Scalar]) -> list[Scalar]:
+    def moved(some: Region, wanted: Sequence[Scalar]) -> Values:
         places = dict(zip((x.node for x in some.inputs), inputs, strict=True))
         return list(transplanted(some.graph, list(wanted), places))
 
@@ -180,23 +186,12 @@ def _slopes(graph: Graph, place: int) -> list[tuple[int, Scalar]]:
     elif kind == ATAN2:
         y, square = Expr(graph, b, False), x * x + Expr(graph, b, False) * Expr(graph, b, False)
         slopes = [(a, y / square), (b, -(x / square))]
-    elif kind == SQRT:
-        slopes = [(a, 0.5 / made)]
-    elif kind == COS:
-        slopes = [(a, -x.sin())]
-    elif kind == SIN:
-        slopes = [(a, x.cos())]
-    elif kind == ABS:
-        slopes = [(a, x.sign())]
-    elif kind == EXP:
-        slopes = [(a, made)]
+    elif kind in SLOPES:
+        slopes = [(a, SLOPES[kind](x, made))]
     elif kind == LOOKUP:
         slopes = [(a, look_up(graph.tables[place].slope(), x))]
-    elif kind in (CHOOSE, PICK):
-        slopes = []
     else:
-        assert kind in (SIGN, ROUND)  # zero wherever the derivative exists
-        slopes = [(a, 0.0)]
+        slopes = []
     return [(operand, number(slope)) for operand, slope in slopes if operand not in graph.values]
 
 

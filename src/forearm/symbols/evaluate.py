@@ -66,7 +66,7 @@ IN_NUMPY: dict[int, Callable[..., Any]] = {
 
 def evaluate(graph: Graph, results: Any, given: dict[str, Any]) -> Any:
     """The results for a number or an array per input and parameter; arrays have the same shape."""
-    values: dict[int, Any] = {}
+    values = {}
     for place in graph.needed(results):
         if place in graph.leaves:
             name = graph.leaves[place]
@@ -141,7 +141,7 @@ def transplanted(
 
 def substituted(graph: Graph, results: Any, table: dict[Expr, Scalar]) -> Any:
     """The results with other values for some inputs; what does not depend on these inputs stays."""
-    values: dict[int, Scalar] = {x.node: -value if x.negative else value for x, value in table.items()}
+    values = {x.node: -value if x.negative else value for x, value in table.items()}
     for place in graph.needed(results):
         operands = graph.operands(place)
         if place not in values and any(operand in values for operand in operands):

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from forearm.symbols.evaluate import again, called, transplanted
 from forearm.symbols.graph import PARAMETER, Expr, Graph, mapped
 from forearm.symbols.region import Region
-from forearm.symbols.scalars import Scalar
+from forearm.symbols.scalars import Scalar, Values
+from forearm.values import frozen
 
 
 def with_functions(graph: Graph, results: Any) -> tuple[Graph, Any]:
@@ -29,7 +29,7 @@ def with_functions(graph: Graph, results: Any) -> tuple[Graph, Any]:
     return made, _Copying(graph, results).copied(graph, results, leaves, made)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class _Hoisted:
     """A region after hoisting: its inputs are those at `online`, followed by the values `known`, computed on
     the graph `outside` from the other inputs as parameters.
@@ -75,7 +75,7 @@ class _Copying:
                 into.name_again(graph.names[place], values[place])
         return mapped(results, lambda e: -values[e.node] if e.negative else values[e.node])
 
-    def _called(self, region: Region, given: list[Scalar], into: Graph) -> Sequence[Scalar]:
+    def _called(self, region: Region, given: Values, into: Graph) -> Sequence[Scalar]:
         if region.condition is None and self.callers[region] == 1:
             leaves = dict(zip((x.node for x in region.inputs), given, strict=True))
             made: Sequence[Scalar] = self.copied(region.graph, list(region.results), leaves, into)

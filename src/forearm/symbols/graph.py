@@ -79,6 +79,13 @@ class Graph:
         """A value that changes with each evaluation."""
         return Expr(self, self._leaf(INPUT, name), False)
 
+    def inputs(self, name: str, *shape: int) -> Any:
+        """An array of inputs, each named after its index, such as q[0]."""
+        made = np.empty(shape, dtype=object)
+        for index in np.ndindex(shape):
+            made[index] = self.input(f"{name}{list(index)}")
+        return made
+
     def parameter(self, name: str) -> Expr:
         """A value known before any evaluation: what is computed from parameters alone is offline."""
         return Expr(self, self._leaf(PARAMETER, name), False)
@@ -334,7 +341,7 @@ class Expr:
     def __pow__(self, exponent: int) -> Any:
         if not isinstance(exponent, int) or exponent < 1:
             return NotImplemented
-        power: Any = self
+        power = self
         for _ in range(exponent - 1):
             power = power * self
         return power

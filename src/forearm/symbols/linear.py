@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from forearm.symbols.scalars import Scalar, maximum
+from forearm.symbols.scalars import Scalar, Values, maximum
 
 Array = np.ndarray[Any, Any]
 
@@ -18,7 +18,7 @@ def solve_general(A: Array, b: Array) -> Array:
     """
     n = len(b)
     U, x = np.array(A, dtype=A.dtype), np.array(b, dtype=A.dtype)
-    r: list[Any] = [None] * n  # 1 / the diagonal
+    r = [None] * n  # 1 / the diagonal
     for k in range(n):
         r[k] = 1.0 / U[k, k]
         for i in range(k + 1, n):
@@ -26,7 +26,7 @@ def solve_general(A: Array, b: Array) -> Array:
             for j in range(k + 1, n):
                 U[i, j] = U[i, j] - factor * U[k, j]
             x[i] = x[i] - factor * x[k]
-    for i in range(n - 1, -1, -1):
+    for i in reversed(range(n)):
         for j in range(i + 1, n):
             x[i] = x[i] - U[i, j] * x[j]
         x[i] = x[i] * r[i]
@@ -41,7 +41,7 @@ def solve_symmetric(M: Array, b: Array) -> Array:
     return solve_upper(L, r, solve_lower(L, np.array(b, dtype=M.dtype)))
 
 
-def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[Array, list[Scalar]]:
+def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[Array, Values]:
     """L, of which only the entries below its unit diagonal are used, and 1 / D with M = L D L^T.
 
     An entry of D below `least` (n,) is raised to it, as if the diagonal of M were larger by the difference.
@@ -49,7 +49,7 @@ def factor_symmetric(M: Array, least: Sequence[Scalar] | None = None) -> tuple[A
     n = len(M)
     V = np.array(M, dtype=M.dtype)  # becomes L D
     L = np.array(M, dtype=M.dtype)
-    r: list[Any] = [None] * n
+    r = [None] * n
     for j in range(n):
         for i in range(j, n):
             for k in range(j):
@@ -68,9 +68,9 @@ def solve_lower(L: Array, b: Array) -> Array:
     return b
 
 
-def solve_upper(L: Array, r: list[Scalar], b: Array) -> Array:
+def solve_upper(L: Array, r: Values, b: Array) -> Array:
     """x with D L^T x = b, (n,) or (n, k), overwriting b."""
-    for i in range(len(b) - 1, -1, -1):
+    for i in reversed(range(len(b))):
         b[i] = b[i] * r[i]
         for k in range(i + 1, len(b)):
             b[i] = b[i] - L[k, i] * b[k]
@@ -85,7 +85,7 @@ def inverse_symmetric(M: Array) -> Array:
     n = len(M)
     W = np.zeros((n, n), dtype=M.dtype)  # L^-1, below its unit diagonal
     for i in range(n):
-        for j in range(i - 1, -1, -1):
+        for j in reversed(range(i)):
             W[i, j] = -L[i, j]
             for k in range(j + 1, i):
                 W[i, j] = W[i, j] - L[i, k] * W[k, j]

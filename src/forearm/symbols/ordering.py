@@ -73,8 +73,8 @@ def _depth_first(graph: Graph, results: Any) -> list[int]:
         if graph.kinds[place] >= MUL:
             below = sorted((need[p] for p in _operands(graph, place)), reverse=True)
             need[place] = max([1, *(n + i for i, n in enumerate(below))])
-    done: set[int] = set()
-    made: list[int] = []
+    done = set()
+    made = []
     for result in expressions(results):
         ends = [result.node] if graph.kinds[result.node] >= MUL else []
         while ends:
@@ -144,8 +144,8 @@ def _delayed(graph: Graph, places: list[int]) -> list[int]:
     for some in operands.values():
         left.update(some)
     ready = {place for place in places if not left[place]}
-    alive: set[int] = set()
-    made: list[int] = []
+    alive = set()
+    made = []
 
     def urgency(place: int) -> tuple[int, int]:
         return sum(p not in alive for p in operands[place]) - (place in alive), -when[place]

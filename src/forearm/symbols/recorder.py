@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from forearm.symbols.graph import DIV, NOTHING, Graph
 
 
@@ -24,10 +22,3 @@ class Recorder(Graph):
         place = self._append_leaf(kind, self.offline[left] and (right < 0 or self.offline[right]))
         self.left[place], self.right[place] = left, right
         return place
-
-    def inputs(self, name: str, *shape: int) -> Any:
-        """An array of inputs, each named after its index, such as q[0]."""
-        made = np.empty(shape, dtype=object)
-        for index in np.ndindex(shape):
-            made[index] = self.input(f"{name}{list(index)}")
-        return made

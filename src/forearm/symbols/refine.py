@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from typing import Any
@@ -21,6 +20,7 @@ from forearm.portable import total
 from forearm.symbols.evaluate import again, called
 from forearm.symbols.graph import ADD, DIV, MUL, NOTHING, PARAMETER, SUB, Expr, Graph, expressions, mapped
 from forearm.symbols.region import Region
+from forearm.values import frozen
 
 ONE = -1  # represents the number 1 in a sum
 Sum = dict[int, float]  # place -> coefficient
@@ -58,7 +58,7 @@ def _cost(traced: tuple[Graph, Any]) -> tuple[int, int]:
     return counts.mul + counts.add, counts.mul
 
 
-@dataclass(frozen=True)
+@frozen
 class Rewrite:
     """A rewrite that saves operations, the definitions that it changes, and how to apply it."""
 
@@ -117,7 +117,7 @@ class Refinement:
         for place in list(self.products):
             if place not in self.products or inner_places.isdisjoint(self.products[place]):
                 continue
-            flat: list[int] = []
+            flat = []
             scale = 1.0
             for f in self.products[place]:
                 inner = self.sums.get(f)
@@ -179,8 +179,8 @@ class Refinement:
         for place, entry in self.sums.items():
             if len(entry) < 2:
                 continue
-            constants: dict[float, list[int]] = defaultdict(list)
-            factors: dict[int, list[int]] = defaultdict(list)
+            constants = defaultdict(list)
+            factors = defaultdict(list)
             for node, c in entry.items():
                 if node == ONE:
                     continue
@@ -227,7 +227,7 @@ class Refinement:
 
     def _common_terms(self) -> Iterator[Rewrite]:
         """Pairs of terms that several sums contain in the same ratio."""
-        where: dict[tuple[int, int, float], list[int]] = defaultdict(list)
+        where = defaultdict(list)
         sums = Counter(chain.from_iterable(self.sums.values()))
         for place, entry in self.sums.items():
             items = sorted(item for item in entry.items() if sums[item[0]] > 1)
@@ -263,7 +263,7 @@ class Refinement:
 
     def _common_products(self) -> Iterator[Rewrite]:
         """Pairs of factors that several products contain."""
-        where: dict[tuple[int, int], set[int]] = defaultdict(set)
+        where = defaultdict(set)
         products = Counter(chain.from_iterable(self.products.values()))
         for place, every in self.products.items():
             factors = [f for f in every if products[f] > 1]
@@ -292,10 +292,10 @@ class Refinement:
         """Keep one of equal definitions, and each that a result or a function needs."""
         while True:
             seen: dict[Any, int] = {}
-            renamed: dict[int, int] = {}
+            renamed = {}
             for place in sorted(self.products):
                 renamed[place] = seen.setdefault(tuple(self.products[place]), place)
-            alike: dict[int, list[int]] = defaultdict(list)  # sums by a figure that equal ones share
+            alike = defaultdict(list)  # sums by a figure that equal ones share
             for place in sorted(self.sums):
                 alike[sum(self.sums[place])].append(place)
             for places in alike.values():
@@ -321,7 +321,7 @@ class Refinement:
     def rebuilt(self) -> tuple[Graph, Any]:
         """The graph rebuilt from the definitions in their old order; names and sections are kept."""
         old, new = self.graph, Graph()
-        made: dict[int, Any] = {}
+        made = {}
         for place, name in old.leaves.items():
             made[place] = new.parameter(name) if old.kinds[place] == PARAMETER else new.input(name)
         self._reached_places = self._reached()
@@ -334,7 +334,7 @@ class Refinement:
         return new, mapped(self.results, lambda e: -made[e.node] if e.negative else made[e.node])
 
     def _reached(self) -> set[int]:
-        reached: set[int] = set()
+        reached = set()
         ends = [e.node for e in expressions(self.results)]
         while ends:
             place = ends.pop()
@@ -368,7 +368,7 @@ class Refinement:
         region, graph = self.graph.calls[place][0], self.graph
         picks = (p for p in self._reached_places if p in graph.picks and graph.left[p] == place)
         live = _live(region, frozenset(graph.picks[p] for p in picks))
-        made: list[Any] = [0.0] * len(region.results)
+        made = [0.0] * len(region.results)
         states = range(len(region.results)) if region.condition else ()
         given = [x for k, x in enumerate(operands) if k not in states or k in live]
         for k, value in zip(live, called(_refined_region(region, live), given), strict=True):

@@ -7,7 +7,7 @@ A region has its own graph. Loop invariants of its step are computed outside, on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +16,13 @@ import numpy as np
 from forearm.symbols.counts import Counts
 from forearm.symbols.evaluate import called, substituted, transplanted
 from forearm.symbols.graph import Expr, Graph, expressions
-from forearm.symbols.scalars import Scalar, same
+from forearm.symbols.scalars import Scalar, Values, same
+from forearm.values import frozen
 
-State = list[Scalar]
+State = Values
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Region:
     """Results from inputs on a graph. One with a condition (a, b) iterates: its first inputs are the state,
     its results the next state; it continues while a < b, at most `most` rounds.
@@ -39,7 +40,7 @@ class Region:
     title: str = ""
 
     @property
-    def wanted(self) -> list[Scalar]:
+    def wanted(self) -> State:
         """The results, and the operands of the condition."""
         return [*self.results, *(self.condition or ())]
 
@@ -52,7 +53,7 @@ class Region:
         """The same with called functions inlined."""
         body = Graph()
         inputs = [body.input(self.graph.leaves[x.node]) for x in self.inputs]
-        values: dict[int, Scalar] = {x.node: e for x, e in zip(self.inputs, inputs, strict=True)}
+        values = {x.node: e for x, e in zip(self.inputs, inputs, strict=True)}
         made = transplanted(self.graph, self.wanted, values, body, written_out=True)
         count = len(self.results)
         condition = (made[count], made[count + 1]) if self.condition else None
@@ -215,7 +216,7 @@ def extracted(
     used = [place for place in sorted(still) if place not in moving and place not in graph.values]
     body = Graph()
     inputs = [body.input(f"x[{k}]") for k in range(len(symbols) + len(used))]
-    values: dict[int, Scalar] = dict(zip([*(x.node for x in symbols), *used], inputs, strict=True))
+    values = dict(zip([*(x.node for x in symbols), *used], inputs, strict=True))
     made = transplanted(graph, list(results), values, body)
     region = Region(body, tuple(inputs), tuple(made), title=title)
     return region, [Expr(graph, place, False) for place in used]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from forearm.errors import current_name
 from forearm.portable import atan2 as atan2_of_floats
 from forearm.portable import cos as cos_of_float
 from forearm.portable import exp as exp_of_float
@@ -16,7 +15,13 @@ from forearm.symbols.graph import REAL, Expr, chosen, square_root
 from forearm.symbols.table import LookupTable
 
 Scalar = Any
+Values = list[Scalar]
 ARRAYS = (np.ndarray, np.floating)  # built once, not at every call
+
+
+def objects(values: Any) -> Any:
+    """An array of any scalars."""
+    return np.array(values, dtype=object)
 
 
 def same(x: Any, y: Any) -> bool:
@@ -143,10 +148,3 @@ def _has_symbols(*given: Scalar) -> bool:
 
 def _by_entry(function: Callable[..., Scalar], *given: Scalar) -> Scalar:
     return np.frompyfunc(function, len(given), 1)(*given)
-
-
-RENAMED = {"sine": "sin", "cosine": "cos", "exponential": "exp", "arctangent": "atan2"}
-
-
-def __getattr__(name: str) -> Any:
-    return globals()[current_name(name, RENAMED, __name__)]

@@ -68,7 +68,7 @@ class LookupTable:
         if isinstance(x, np.ndarray):
             place = np.searchsorted(self.breaks, x, side="right")
             u = x - np.array((self.breaks[0], *self.breaks))[place]
-            value: Any = 0.0
+            value = 0.0
             for c in np.array(self.pieces).T[::-1]:
                 value = value * u + c[place]
             return value

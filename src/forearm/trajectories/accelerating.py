@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.capability import JointCapability
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
@@ -17,6 +16,7 @@ from forearm.trajectories.demands import Demands
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
+from forearm.values import frozen
 
 SEARCHED = 60  # maximum number of factors tried
 STRAIGHT = 6  # of these, secant steps from the share at rest, before a feasible one is found

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.compiled_planner import STATES, planned
 from forearm.trajectories.failures import refuse
@@ -21,7 +20,7 @@ from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.synchronise import accelerations
-from forearm.values import as_floats, as_shape, check_kind, check_number, frozen_array
+from forearm.values import as_floats, as_shape, check_kind, check_number, frozen, frozen_array
 
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 

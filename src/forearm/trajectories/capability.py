@@ -12,10 +12,10 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.errors import InputError, Keyword, Sentence
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.demands import MOST_ROWS, Demands
 from forearm.trajectories.drive_limits import WORDS, DriveLimits
+from forearm.values import frozen
 
 BETWEEN = 20  # configurations sampled between two points
 LEVELS = 12  # velocities sampled, in addition to one near 0

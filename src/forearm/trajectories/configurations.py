@@ -14,9 +14,9 @@ from forearm.kinematics import IKResult, inverse, inverse_numeric, joint_rates
 from forearm.kinematics.angles import vector_of_matrix
 from forearm.kinematics.limits import middle
 from forearm.kinematics.poses import forward
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.requests import Request, Waypoint
+from forearm.values import frozen
 
 POSITION_ONLY = 3  # joints: with so few, only the position of a pose is reached, and its orientation follows
 TURNED = 1e-6  # rad: larger orientation errors are reported

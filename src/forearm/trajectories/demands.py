@@ -11,7 +11,6 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.drives.joint import drives_of
 from forearm.kernels.kernel import Kernel
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import SmoothMotion
 from forearm.trajectories.drive_limits import DriveLimits, LimitUse
@@ -19,6 +18,7 @@ from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.sampling import SampledMotion, States
 from forearm.trajectories.series.motion import SeriesMotion
 from forearm.trajectories.switching import Switching
+from forearm.values import frozen
 
 Pieced = Switching | SmoothMotion
 PER_PIECE = 16  # samples between two jumps

@@ -10,8 +10,8 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, amplifier_gains, constants_of
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 Quantity = Literal["torque", "current", "voltage", "DAC", "position", "velocity", "acceleration", "box"]
 # Unit, and description of the limit.

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.drive_limits import LimitUse
+from forearm.values import frozen
 
 POOR = 0.3  # of a parameter's value: a larger standard deviation counts as poorly excited
 FAR_BEYOND = 10.0  # times the value: a larger standard deviation says only that the value is near 0

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.sampling import States
+from forearm.values import frozen
 
 
 class HandWay(Protocol):

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kinematics.limits import limits_of
-from forearm.records import frozen
 from forearm.spatial import Flags, Floats
-from forearm.values import LARGEST, as_floats
+from forearm.values import LARGEST, as_floats, frozen
 
 FAR = 1e100  # bound of an unlimited range: farther than any joint needs to stop
 SLACK = 1e-9  # rad, m, and relative for velocities: tolerance of rounding

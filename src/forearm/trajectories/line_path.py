@@ -7,9 +7,9 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.kinematics.jacobian import jacobian, jacobian_derivative
 from forearm.kinematics.nearby import solve_nearby
-from forearm.records import frozen
 from forearm.spatial import Flags, Floats
 from forearm.trajectories.hand_way import HandWay
+from forearm.values import frozen
 
 STEPS = 48  # minimum number, over the whole path
 # Largest distance of a configuration from its linear prediction (rad, m): other branches are farther away.

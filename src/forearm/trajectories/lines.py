@@ -16,7 +16,6 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, shorten
 from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.poses import forward
-from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.hand_way import straight
 from forearm.trajectories.line_checks import SAMPLES, Problem, end_of_branch, limits_passed, singular_places
@@ -24,7 +23,7 @@ from forearm.trajectories.line_joints import joints_along
 from forearm.trajectories.line_path import LineTask, Stretch, follow_way
 from forearm.trajectories.line_speed import Speed, speed_along
 from forearm.trajectories.sampling import States, chord_lengths, from_zero, piece_at, sampled
-from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number
+from forearm.values import as_finite, as_floats, check_choice, check_ending, check_number, frozen
 
 ATTITUDES = ("constant", "free")
 CORNERS = 1000  # corners per line

@@ -21,7 +21,7 @@ from forearm.errors import InputError
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.logs.motion import ALL_ENDINGS, HasLog, MotionLog
-from forearm.records import fields_of, flat, frozen
+from forearm.records import fields_of, flat
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.accelerating import PlanningProblem, chosen_motion
@@ -48,7 +48,7 @@ from forearm.trajectories.shortest_time.path_motion import PathMotion
 from forearm.trajectories.shortest_time.timing import PathTiming
 from forearm.trajectories.switching import Switching
 from forearm.trajectories.waypoints import through
-from forearm.values import LARGEST, check_ending, check_kind, check_number
+from forearm.values import LARGEST, check_ending, check_kind, check_number, frozen
 
 Wanted = Request | PlannedMotion | MotionLog | HasLog | str | os.PathLike[str] | Sequence[Any] | NDArray[Any]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".npz")

@@ -10,11 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from forearm.errors import InputError, shorten
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.roots import roots_within
 from forearm.trajectories.switching import Switching
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_number, frozen
 
 ROWS = 4096  # pieces per block
 SAMPLES = 201  # per segment, if a function measures places

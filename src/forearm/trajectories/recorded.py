@@ -16,10 +16,9 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.logs.motion import BLOCKS, MotionLog, read_motion_log
 from forearm.logs.units import ask_about_times, units_of
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.sampling import States, piece_at, sampled
-from forearm.values import check_kind
+from forearm.values import check_kind, frozen
 
 ANGULAR = tuple(x for x in BLOCKS if x.endswith(("q", "qd", "qdd")))
 

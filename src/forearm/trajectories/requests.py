@@ -15,11 +15,11 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC
 from forearm.errors import InputError
 from forearm.reading.fields import AngleField, FlagOr, NumberField, OneOrMany
-from forearm.records import declaration, declared, frozen, number, record, set_field, text
+from forearm.records import declaration, declared, number, record, set_field, text
 from forearm.spatial import Floats
 from forearm.trajectories.limits import MotionLimits, arm_limits
 from forearm.trajectories.path_options import PathLimits, PathOptions, is_along
-from forearm.values import as_floats, as_pose, check_kind, check_name, frozen_array
+from forearm.values import as_floats, as_pose, check_kind, check_name, frozen, frozen_array
 
 MAX_WAYPOINTS = 10_000
 OF_POINTS = ("acceleration", "velocity", "jerk")  # limits of all kinds of motions

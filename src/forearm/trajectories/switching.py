@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose, minimum
 from forearm.trajectories.sampling import (
@@ -21,6 +20,7 @@ from forearm.trajectories.sampling import (
     sampled,
     save_motion,
 )
+from forearm.values import frozen
 
 
 @frozen

@@ -17,8 +17,8 @@ from forearm.parts.stl import MOST_TRIANGLES, check_triangles
 from forearm.portable import matmul
 from forearm.reading.textfile import read_bytes
 from forearm.reading.xml import MAX_XML_BYTES, Element, number, parse_xml
-from forearm.records import frozen
 from forearm.spatial import Floats, pose, rotation_about
+from forearm.values import frozen
 from forearm.visuals.collada_geometry import GeometryPart, numbers, parts_of_geometry
 from forearm.visuals.mesh import mirrors, transformed
 

@@ -9,8 +9,8 @@ import numpy as np
 from forearm.errors import InputError, shorten
 from forearm.parts.stl import MOST_TRIANGLES
 from forearm.reading.xml import Element
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 from forearm.visuals.mesh import Indices
 
 PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans")

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from forearm.parts.shapes import SHORTEST
 from forearm.parts.stl import WELD, diagonal, weld_equal, weld_near
 from forearm.portable import cos
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 Indices = NDArray[np.intp]
 

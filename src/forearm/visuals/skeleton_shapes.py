@@ -8,8 +8,8 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.portable import dot, matmul, norm
-from forearm.records import frozen
 from forearm.spatial import Floats, pose, rotation_from_z
+from forearm.values import frozen
 from forearm.visuals import solids
 from forearm.visuals.mesh import TriangleMesh
 from forearm.visuals.skeleton_layout import SMALL, TUBE, LinkPiece, SkeletonLayout, layout, slide_range

@@ -12,8 +12,8 @@ import numpy as np
 
 from forearm.errors import ForearmError, InputError, shorten
 from forearm.parts.shapes import LONGEST
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 from forearm.visuals import solids
 from forearm.visuals.mesh import TriangleMesh
 from forearm.visuals.mesh_files import MeshFiles

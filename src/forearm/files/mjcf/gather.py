@@ -12,8 +12,8 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import Frame, Joint
 from forearm.arm.link import Link
 from forearm.portable import matmul
-from forearm.records import frozen
 from forearm.spatial import Floats, inverse_pose, rpy_of
+from forearm.values import frozen
 
 
 class PlacedJoint(NamedTuple):

@@ -11,8 +11,8 @@ from forearm.errors import InputError
 from forearm.files.mjcf.attributes import MjcfElement
 from forearm.files.mjcf.settings import MjcfSettings
 from forearm.portable import dot, matmul, norm
-from forearm.records import frozen
 from forearm.spatial import Floats, pose, rotation_about, rotation_rpy, rpy_of, tilde
+from forearm.values import frozen
 
 WAYS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 # The sequence of rotations about fixed axes for which the three angles are URDF's roll, pitch, yaw.

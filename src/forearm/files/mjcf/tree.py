@@ -7,8 +7,8 @@ from dataclasses import field
 
 from forearm.arm.joint import Kind, Limits, Mimic
 from forearm.files.mjcf.orientation import Placed
-from forearm.records import frozen
 from forearm.spatial import Floats, MassProperties
+from forearm.values import frozen
 
 WORLD = "world"
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.kernels.traced_function import TracedFunction
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 ROUNDS = 60
 TRIES = 16  # attempts per step, each with ten times the damping

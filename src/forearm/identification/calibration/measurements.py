@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kinematics.poses import forward
-from forearm.records import frozen
 from forearm.spatial import Floats
-from forearm.values import as_floats
+from forearm.values import as_floats, frozen
 
 MOST_ROWS = 20_000
 TURN = 2.0 * math.pi

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.identification.parameter_set import ParameterSet
-from forearm.records import frozen
 from forearm.spatial import Floats, rpy_of
 from forearm.tables import Report, number
+from forearm.values import frozen
 
 
 @frozen

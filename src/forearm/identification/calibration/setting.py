@@ -26,8 +26,8 @@ from forearm.identification.calibration.unknowns import (
 )
 from forearm.identification.requests import GeometryModel
 from forearm.kinematics.poses import forward
-from forearm.records import frozen
 from forearm.spatial import Floats, inverse_pose, pose, rpy_of
+from forearm.values import frozen
 
 FAR_TURNED = 0.5  # rad: a larger rotation of the hand is first found in closed form
 MANY = 100  # configurations used to determine observability, or one per unknown

@@ -20,9 +20,9 @@ from forearm.arm.joint import DH, Frame, Joint
 from forearm.arm.link import Link
 from forearm.errors import InputError, NameNotFound, shorten, suggest
 from forearm.portable import product
-from forearm.records import frozen
 from forearm.spatial import Floats, pose_xyz_rpy, rotation_about
 from forearm.spatial import pose as pose_of
+from forearm.values import frozen
 
 SIX = ("x", "y", "z", "roll", "pitch", "yaw")
 TABLE = ("a", "alpha", "d", "theta")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from forearm.identification.excitation.problem import ExcitationProblem
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 ENOUGH = 0.01  # of the barrier's weight: a step that gains less is slow
 PATIENCE = 5  # consecutive slow steps that end a weight

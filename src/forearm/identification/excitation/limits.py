@@ -16,10 +16,10 @@ from forearm.identification.excitation.worst_torques import worst_torques
 from forearm.identification.requests import MotionBounds
 from forearm.kernels.kept import kernel_of
 from forearm.kinematics.limits import limits_of
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits, Quantity
 from forearm.trajectories.limits import fastest_of
+from forearm.values import frozen
 
 HAND = ("hand x", "hand y", "hand z")
 # defaults for revolute and prismatic joints whose limits the arm does not give

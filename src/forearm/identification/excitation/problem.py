@@ -12,10 +12,10 @@ from forearm.identification.excitation.criteria import CRITERIA
 from forearm.identification.excitation.limits import ExcitationLimits
 from forearm.identification.excitation.torque_columns import TorqueColumns
 from forearm.identification.requests import ExcitationSearch
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.series.basis import function_count, resting, series_functions
 from forearm.trajectories.series.motion import SeriesMotion
+from forearm.values import frozen
 
 PER_HARMONIC = 40  # times per harmonic at which limits are evaluated
 SMOOTH = 0.05  # of the largest velocity: width of the smoothed Coulomb friction in the search

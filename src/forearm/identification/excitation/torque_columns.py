@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from forearm.arm.arm import Arm
 from forearm.arm.drive import Friction, Motor
 from forearm.identification.regressor import base_regressor, base_regressor_slopes
-from forearm.records import frozen
 from forearm.reduction.base import base_parameters
 from forearm.reduction.sampled import RANGES
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 KINDS = ("friction.viscous", "friction.coulomb.positive", "friction.coulomb.negative", "motor.rotor_inertia")
 DEPENDENT = 1e-8  # of a column's size: remainder below which it depends on others

@@ -17,8 +17,8 @@ from forearm.drives.joint import depends_on_load
 from forearm.kernels.kept import kernel_of
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.traced_function import TracedFunction, compile_function
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced

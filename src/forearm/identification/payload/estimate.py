@@ -28,9 +28,9 @@ from forearm.identification.payload.test_forces import Floats, answers_of, frict
 from forearm.identification.payload.unknowns import UNITS, Unknowns, combinations, unknowns_of
 from forearm.identification.requests import LoadModel
 from forearm.kinematics.arguments import states_of
-from forearm.records import flat, frozen
+from forearm.records import flat
 from forearm.tables import number, text_table
-from forearm.values import as_floats
+from forearm.values import as_floats, frozen
 
 __all__ = ["Noise", "PayloadEstimate", "estimate_payload"]
 

@@ -18,7 +18,8 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.identification.payload.test_forces import Floats, TorqueModel, answers_of
 from forearm.identification.payload.unknowns import Unknowns
-from forearm.records import frozen, number, record
+from forearm.records import number, record
+from forearm.values import frozen
 
 ROUNDS = 50
 STILL = 1e-4  # of a standard deviation: a smaller change ends the fit

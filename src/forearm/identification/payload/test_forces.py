@@ -17,8 +17,7 @@ from forearm.identification.payload.regressor import payload_regressor
 from forearm.kernels.kept import kernel_of
 from forearm.kinematics.arguments import states_of
 from forearm.model import model_of
-from forearm.records import frozen
-from forearm.values import as_floats, check_number
+from forearm.values import as_floats, check_number, frozen
 
 Floats = NDArray[np.float64]
 MOST_TESTS = 10_000

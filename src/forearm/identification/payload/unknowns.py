@@ -11,7 +11,7 @@ from forearm.dynamics.regressor import PARAMETERS
 from forearm.errors import InputError
 from forearm.identification.payload.regressor import entries_of
 from forearm.identification.requests import LoadModel
-from forearm.records import frozen
+from forearm.values import frozen
 
 Floats = NDArray[np.float64]
 # kg, kg m, kg m^2: scales, for a load of 1 kg and 0.1 m

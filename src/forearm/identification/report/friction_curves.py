@@ -8,8 +8,8 @@ import numpy as np
 
 from forearm.arm.joint import Joint
 from forearm.drives.friction import across, friction_torque
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 if TYPE_CHECKING:
     from forearm.identification.result import Identification

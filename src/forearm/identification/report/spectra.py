@@ -9,8 +9,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 SEGMENT = 256  # most samples per segment
 SEGMENTS = 4  # least number of segments if possible, as one alone says little

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from forearm.errors import InputError
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 Numbers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

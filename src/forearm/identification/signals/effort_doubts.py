@@ -13,8 +13,8 @@ from forearm.identification.log_derivatives import noise_of
 from forearm.identification.signals.scan import Scan, TopValues
 from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 UNITS = {"tau": "N m", "current": "A", "voltage": "V"}
 OFTEN = 20  # least number of samples at the extreme value,

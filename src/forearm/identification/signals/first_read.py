@@ -16,7 +16,7 @@ from forearm.identification.signals.scan import Scan
 from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
 from forearm.logs.units import ask_about_times
-from forearm.records import frozen
+from forearm.values import frozen
 
 LEAST = 2 * SHORTEST + 1  # samples of the shortest window
 HELD = 0.2  # fraction of the rows: repeated positions indicate sample-and-hold

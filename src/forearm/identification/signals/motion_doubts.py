@@ -15,8 +15,8 @@ from forearm.errors import InputError, Keyword, Sentence
 from forearm.identification.log_derivatives import smoothed
 from forearm.identification.signals.table import LogTable
 from forearm.logs.columns import listed
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 DEGREE = math.pi / 180.0
 TURN = 2.0 * math.pi

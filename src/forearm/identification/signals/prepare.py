@@ -25,9 +25,9 @@ from forearm.identification.signals.table import LogTable
 from forearm.identification.signals.tally import Tally
 from forearm.identification.signals.windows import WindowPlan, samples_of
 from forearm.logs.units import units_of
-from forearm.records import flat, frozen
+from forearm.records import flat
 from forearm.spatial import Floats
-from forearm.values import check_kind
+from forearm.values import check_kind, frozen
 
 # The window with the least error of qdd is longer than a fit wants: over a log noise averages out, filter
 # bias does not.

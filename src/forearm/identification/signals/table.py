@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.identification.samples import EffortKind
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 T = TypeVar("T", bound=np.generic)
 ROWS = 8192  # rows of an array per chunk

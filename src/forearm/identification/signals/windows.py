@@ -11,8 +11,8 @@ from forearm.identification.samples import Samples
 from forearm.identification.signals.cleaning import PieceRows
 from forearm.identification.signals.shifting import Shifter
 from forearm.identification.signals.table import LogTable
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 BLOCK = 4096  # most samples in a block
 

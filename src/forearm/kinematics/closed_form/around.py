@@ -20,9 +20,8 @@ from forearm.kinematics.closed_form.solver import CERTAIN, IN_LINE, REACHED, Sol
 from forearm.kinematics.limits import differences
 from forearm.kinematics.nearby import full_steps, newton_rows
 from forearm.kinematics.newton import HUGE, PATIENCE
+from forearm.spatial import Flags, Floats
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
 # Poses around: this many, in random directions, at these distances in turn, in units of the miss.
@@ -40,7 +39,7 @@ class Solutions(NamedTuple):
     regularity: Floats
 
 
-def with_hidden_branches(solver: Solver, known: Solutions, T: Floats) -> tuple[Solutions, Truths]:
+def with_hidden_branches(solver: Solver, known: Solutions, T: Floats) -> tuple[Solutions, Flags]:
     """The branches of poses (B, 4, 4) with those that hide, for which m may become larger; and the poses (B,)
     beside singular postures, where they were sought.
     """
@@ -110,11 +109,11 @@ def _with_column(known: Solutions) -> Solutions:
     )
 
 
-def _same(arm: Arm, one: Solutions, others: Solutions) -> Truths:
+def _same(arm: Arm, one: Solutions, others: Solutions) -> Flags:
     """Whether solutions (R, k, n) are the given one (R, 1, n): no joint differs by more than their errors
     leave open.
     """
     loose = sum(b.error / np.sqrt(np.maximum(b.regularity, SINGULAR**2)) for b in (one, others))
     within = np.minimum(SAME + 4.0 * loose, DOUBLE_ROOT)
-    same: Truths = (differences(arm, one.q, others.q) < within[..., None]).all(axis=-1)
+    same: Flags = (differences(arm, one.q, others.q) < within[..., None]).all(axis=-1)
     return same

@@ -4,10 +4,9 @@ poses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.around import Solutions, with_hidden_branches
@@ -27,28 +26,27 @@ from forearm.kinematics.closed_form.solver import (
 from forearm.kinematics.limits import differences, placed
 from forearm.kinematics.nearby import newton_rows
 from forearm.kinematics.numerical import inverse_numeric
+from forearm.spatial import Flags, Floats
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 # Poses per batch, to bound memory.
 BLOCK = 4096
 NOT_FAR = 0.1  # m, rad: if the best branch is farther off, the pose is out of reach
 STARTS = 64  # starts of the iteration when all branches end close to a pose
 
 
-@dataclass(frozen=True, eq=False)
-class Checked:
+class Checked(NamedTuple):
     """For poses (B, 4, 4): branches q (B, m, n) with whole turns chosen; whether each exists (B, m), is
-    within the limits, singular, certain; free joints (B, m, n); and whether more may exist (B,).
+    within the limits, singular, certain; free joints (B, m, n); and whether more may exist (B,). For one pose
+    the same without B.
     """
 
     q: Floats
-    exists: Truths
-    inside: Truths
-    singular: Truths
-    certain: Truths
-    free: Truths
-    doubtful: Truths
+    exists: Flags
+    inside: Flags
+    singular: Flags
+    certain: Flags
+    free: Flags
+    doubtful: Flags
 
 
 def checked_branches(solver: Solver, T: Floats, limits: bool, near: Floats | None) -> Checked:
@@ -79,8 +77,8 @@ def _block(solver: Solver, T: Floats, limits: bool, near: Floats | None) -> Chec
     if closer.q.shape[1] > m:
         closer = _packed(closer, m)
     plain = _widened(plain, closer.q.shape[1])
-    for field in fields(Checked):
-        getattr(plain, field.name)[rows] = getattr(closer, field.name)
+    for values, others in zip(plain, closer, strict=True):
+        values[rows] = others
     return plain
 
 
@@ -129,16 +127,15 @@ def _iterate(arm: Arm, known: Solutions, T: Floats) -> None:
 def _packed(found: Checked, m: int) -> Checked:
     """The same with existing branches first, and no more than m of the others."""
     first = np.argsort(~found.exists, axis=1, kind="stable")[:, : max(m, found.exists.sum(axis=1).max())]
-    values = (getattr(found, f.name) for f in fields(Checked))
     rows = np.arange(len(first))[:, None]
-    return Checked(*(v[rows, first] if v.ndim > 1 else v for v in values))
+    return Checked._make(v[rows, first] if v.ndim > 1 else v for v in found)
 
 
 def _joined(parts: list[Checked]) -> Checked:
     """The results of several blocks of poses as one."""
     widest = max(part.q.shape[1] for part in parts)
     parts = [_widened(part, widest) for part in parts]
-    return Checked(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Checked)))
+    return Checked._make(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _widened(found: Checked, m: int) -> Checked:
@@ -146,13 +143,14 @@ def _widened(found: Checked, m: int) -> Checked:
     short = m - found.q.shape[1]
     if not short:
         return found
-    values = (getattr(found, f.name) for f in fields(Checked))
-    return Checked(*(np.pad(v, ((0, 0), (0, short), (0, 0))[: v.ndim]) if v.ndim > 1 else v for v in values))
+    return Checked._make(
+        np.pad(v, ((0, 0), (0, short), (0, 0))[: v.ndim]) if v.ndim > 1 else v for v in found
+    )
 
 
 def _once(
-    arm: Arm, q: Floats, exists: Truths, singular: Truths, free: Truths, error: Floats
-) -> tuple[Floats, Truths]:
+    arm: Arm, q: Floats, exists: Flags, singular: Flags, free: Flags, error: Floats
+) -> tuple[Floats, Flags]:
     """Drop later branches that repeat an earlier one, or differ only along two joints with a common axis.
 
     Of two that meet, the one nearer to the pose is kept.

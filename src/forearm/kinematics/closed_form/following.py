@@ -5,7 +5,7 @@ the path.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
@@ -18,9 +18,9 @@ from forearm.kinematics.closed_form.singular import is_singular, scaled_jacobian
 from forearm.kinematics.closed_form.solve import known_solver
 from forearm.kinematics.closed_form.solver import REACHED
 from forearm.kinematics.limits import placed
+from forearm.spatial import Floats
 from forearm.values import as_finite, check_kind
 
-Floats = NDArray[np.float64]
 # Joint motion between two poses (rad, m) that counts as a jump.
 JUMP = 1.0
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.kinematics.closed_form.screws import CommonNormal, Screws, link_between, snapped
 from forearm.portable import atan2, dot, matmul, product
-from forearm.spatial import inverse_pose, pose, rotation_from_z, rotation_z
+from forearm.spatial import Floats, inverse_pose, pose, rotation_from_z, rotation_z
+from forearm.values import frozen
 
-Floats = NDArray[np.float64]
 Numbers = tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Position:
     """Three joints that position a point: the frame of the first axis in the base, links 1 and 2, the point
     after joint 3.
@@ -38,7 +35,7 @@ class Position:
         return tuple(turn if turns else 0.0 for turn, turns in zip(self.turns, self.revolute, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Wrist:
     """Three axes that orient the hand: the twists between them (cosine, sine), turns as in `Position`, the
     hand after them.
@@ -55,7 +52,7 @@ class Wrist:
         return self.fourth[0] == 0.0 and self.fifth[0] == 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Parallel:
     """Joints 2, 3, 4 with parallel axes: the frame of the first axis, the link to the second, lengths to the
     third and fourth.
@@ -72,7 +69,7 @@ class Parallel:
     reach: tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Geometry:
     """An arm with a closed form: `carrier` positions the centre, `wrist` (none with three joints) orients the
     hand.
@@ -100,7 +97,7 @@ def position_geometry(screws: Screws, point: Floats) -> Position:
     w, p, revolute = screws.w, screws.p, screws.revolute
     # A prismatic joint has a direction but no location: its line passes through the origin of the previous
     # frame.
-    frame = _first_frame(w[0], p[0] if revolute[0] else (p[1] if revolute[1] else point))
+    frame = pose(rotation_from_z(w[0]), p[0] if revolute[0] else (p[1] if revolute[1] else point))
     first, _ = link_between(frame, w[1], p[1] if revolute[1] else frame[:3, 3])
     base = matmul(frame, _along_z(first))
     first, at_second = link_between(base, w[1], p[1] if revolute[1] else base[:3, 3])
@@ -142,7 +139,7 @@ def parallel_geometry(screws: Screws, centre: Floats, backwards: bool) -> Geomet
         1.0 if dot(axis, screws.w[1]) > 0.0 or i not in (2, 3) else -1.0 for i, axis in enumerate(screws.w)
     ]
     w, p = screws.w * np.array(signs)[:, None], screws.p
-    frame = _first_frame(w[0], p[0])
+    frame = pose(rotation_from_z(w[0]), p[0])
     first, _ = link_between(frame, w[1], p[1])
     base = matmul(frame, _along_z(first))
     first, at_second = link_between(base, w[1], p[1])
@@ -179,10 +176,6 @@ def home_rotation(position: Position) -> Floats:
 def in_hand(screws: Screws, point: Floats) -> Numbers:
     """A point of the base frame, at q = 0, in the hand's frame."""
     return tuple(_short(v) for v in matmul(inverse_pose(screws.home)[:3], np.append(point, 1.0)))
-
-
-def _first_frame(w: Floats, p: Floats) -> Floats:
-    return pose(rotation_from_z(w), p)
 
 
 def _along_z(link: CommonNormal) -> Floats:

@@ -9,13 +9,12 @@ roots suffice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from forearm.kinematics.closed_form.geometry import Position
 from forearm.kinematics.closed_form.linear import Scalar
 from forearm.kinematics.closed_form.subproblems import Turn, about, fixed_turn, quadratic
 from forearm.portable import atan2, hypot
 from forearm.portable import total as summed
+from forearm.values import frozen
 
 Form = tuple[Scalar, float, float]
 
@@ -23,7 +22,7 @@ Form = tuple[Scalar, float, float]
 NOTHING = 1e-11
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Carried:
     """The point after joint 2 as forms of joint 3: along x, y, z and the square of its length."""
 
@@ -33,7 +32,7 @@ class Carried:
     square: Form
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Equation:
     """E(x) = sum of weight form^2 over `squares` + `rest`."""
 

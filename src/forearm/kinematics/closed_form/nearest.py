@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.answers import Nearest
 from forearm.kinematics.numerical import inverse_numeric
 from forearm.kinematics.poses import forward
-from forearm.spatial import pose
+from forearm.spatial import Floats, pose
 
-Floats = NDArray[np.float64]
 STARTS = 24
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.limits import placed
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 def squared_distances(q: Floats, near: Floats) -> Floats:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.solver import FINE, NEARLY, solver_of
 from forearm.kinematics.nearby import newton_rows
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 
 def polished(arm: Arm, q: Floats, T: Floats, nearly: float = NEARLY) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ from forearm.kinematics.closed_form.geometry import Position
 from forearm.kinematics.closed_form.joint3 import NOTHING, Equation, equation, slid
 from forearm.kinematics.closed_form.linear import Scalar
 from forearm.kinematics.closed_form.subproblems import Turn, both_turns
+from forearm.spatial import Floats
 
 
 def third_joint_quartic(position: Position, px: Scalar, py: Scalar, pz: Scalar) -> list[Turn]:
@@ -42,7 +43,7 @@ def turns_of(E: Equation) -> list[Turn]:
     return [Turn(x, np.cos(x), np.sin(x)) for x in np.moveaxis(angles, -1, 0)]
 
 
-def slides_of(E: Equation) -> list[NDArray[np.float64]]:
+def slides_of(E: Equation) -> list[Floats]:
     """The displacements with E = 0, as the real parts of the roots."""
     coefficients: Any = 0.0
     for weight, (k0, k1, k2) in E.squares:
@@ -62,13 +63,11 @@ def quartic_roots(coefficients: NDArray[Any]) -> NDArray[np.complex128]:
     companion = np.zeros((*safe.shape[:-1], 4, 4), dtype=complex)
     companion[..., [1, 2, 3], [0, 1, 2]] = 1.0
     companion[..., :, 3] = -safe[..., :4] / safe[..., 4:]
-    roots: NDArray[np.complex128] = np.asarray(np.linalg.eigvals(companion), dtype=np.complex128)
+    roots = np.asarray(np.linalg.eigvals(companion), dtype=np.complex128)
     return np.where(finite[..., None], roots, np.nan)
 
 
-def _at(form: tuple[Scalar, float, float], parts: NDArray[np.float64]) -> NDArray[np.float64]:
+def _at(form: tuple[Scalar, float, float], parts: Floats) -> Floats:
     """The form at every sample, (B, 5)."""
-    made: NDArray[np.float64] = (
-        np.asarray(form[0], dtype=float)[..., None] + form[1] * parts[1] + form[2] * parts[2]
-    )
+    made: Floats = np.asarray(form[0], dtype=float)[..., None] + form[1] * parts[1] + form[2] * parts[2]
     return made

@@ -8,11 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import Advice, ModelError, Sentence
-from forearm.kinematics.closed_form.branches import Branch, solve
+from forearm.kinematics.closed_form.branches import solve
 from forearm.kinematics.closed_form.geometry import (
     Geometry,
     Parallel,
@@ -29,8 +28,7 @@ from forearm.kinematics.jacobian import jacobian
 from forearm.kinematics.newton import pose_error
 from forearm.kinematics.poses import forward
 from forearm.portable import dot, norm
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats
 
 # Number of configurations for testing the closed form, and its required accuracy before Newton's steps.
 TRIALS = 6
@@ -80,7 +78,7 @@ def branches_of(geometry: Geometry, T: Floats) -> Floats:
     """Every branch for poses (B, 4, 4) as an array (B, branches, n), existing or not."""
     entries = np.moveaxis(T, 0, -1)
     with np.errstate(all="ignore"):  # nonexistent branches may divide by 0
-        found: list[Branch] = solve(geometry, entries, third_for(geometry))
+        found = solve(geometry, entries, third_for(geometry))
     made = np.empty((len(T), len(found), geometry.n))
     for k, branch in enumerate(found):
         for j, x in enumerate(branch):

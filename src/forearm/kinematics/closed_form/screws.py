@@ -7,16 +7,13 @@ the base frame.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.portable import atan2, cos_sin, dot, matmul, norm, product, total
-from forearm.spatial import inverse_pose, pose
-
-Floats = NDArray[np.float64]
+from forearm.spatial import Floats, inverse_pose, pose
+from forearm.values import frozen
 
 # Axes closer than this count as meeting, and as parallel if their angle is less (rad): the accuracy of angles
 # given with five digits. Newton's steps on the exact arm remove the remaining error.
@@ -25,7 +22,7 @@ MEETING = 2e-5
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Screws:
     """Joint axes at q = 0: `revolute` (n,), directions w (n, 3), points p (n, 3); `home` (4, 4) the hand
     there.
@@ -45,7 +42,7 @@ class Screws:
         return Screws(self.revolute[::-1], matmul(self.w, R.T)[::-1], (matmul(self.p, R.T) + p)[::-1], T)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class CommonNormal:
     """From one axis to the next along their common normal: z by d, x by a, about x by the
     twist (cosine c, sine s).
@@ -125,7 +122,7 @@ def meeting_point(w: Floats, p: Floats) -> tuple[Floats, float]:
     b = total(matmul(A, q) for A, q in zip(across, p, strict=True))
     # Cramer's rule, the rows being those of a symmetric matrix
     by = (np.cross(y, z), np.cross(z, x), np.cross(x, y))
-    point: Floats = total(b[k] * by[k] for k in range(3)) / dot(x, by[0])
+    point = total(b[k] * by[k] for k in range(3)) / dot(x, by[0])
     return point, max(norm(matmul(A, point - q)) for A, q in zip(across, p, strict=True))
 
 

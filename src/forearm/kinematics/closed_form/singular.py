@@ -5,15 +5,13 @@ it stays fixed.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.polishing import polished
 from forearm.kinematics.closed_form.solver import REACHED, arm_length
 from forearm.kinematics.jacobian import jacobian
+from forearm.spatial import Flags, Floats
 
-Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 # Singular: the smallest singular value of the Jacobian, with lengths in arm lengths, is below this.
 SINGULAR = 1e-6
 # Two branches coincide if no joint differs by more (rad, m).
@@ -34,7 +32,7 @@ def scaled_jacobian(arm: Arm, q: Floats) -> Floats:
     return J
 
 
-def is_singular(arm: Arm, q: Floats) -> Truths:
+def is_singular(arm: Arm, q: Floats) -> Flags:
     """Whether each configuration (B, n) is singular."""
     J = scaled_jacobian(arm, q)
     size = np.linalg.norm(J, axis=(-2, -1))
@@ -45,7 +43,7 @@ def is_singular(arm: Arm, q: Floats) -> Truths:
     return made
 
 
-def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:
+def free_joints(arm: Arm, q: Floats, T: Floats) -> Flags:
     """Joints (B, n) of singular configurations that can move while the hand stays at T; none if two branches
     merely meet.
     """
@@ -53,5 +51,5 @@ def free_joints(arm: Arm, q: Floats, T: Floats) -> Truths:
     back, error = polished(arm, q + TRY * weak, T, nearly=np.inf)
     moved = np.abs(back - q)
     family = (error < REACHED) & (moved.max(axis=-1) > TRY / 4.0)
-    free: Truths = family[:, None] & (moved > MOVED)
+    free: Flags = family[:, None] & (moved > MOVED)
     return free

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
@@ -19,9 +19,8 @@ from forearm.kinematics.closed_form.nearness import squared_distances
 from forearm.kinematics.closed_form.solver import CLOSE, DOUBTFUL, INSIDE, OUTSIDE, REACHED, Solver, solver_of
 from forearm.kinematics.limits import behind_limits, placed
 from forearm.kinematics.nearby import newton_rows
+from forearm.spatial import Floats
 from forearm.values import as_finite, check_kind
-
-Floats = NDArray[np.float64]
 
 
 def inverse(
@@ -88,20 +87,20 @@ def _one(solver: Solver, T: Floats, limits: bool, nearest: bool, near: Floats | 
     arm, found = solver.arm, checked_branches(solver, T, limits, near)
     given = gathered(arm, T[0], found, limits, near)
     best = None
-    if not given.valid.any():
+    if not given.inside.any():
         best = nearest_posture(arm, T[0], limits)
         given = with_solutions_from(arm, T[0], given, best.q, limits, near)
-    if best is not None and not given.valid.any():
+    if best is not None and not given.inside.any():
         off = f"the nearest configuration is off by {best.distance:.4g} m and {best.angle:.4g} rad"
         message = "; ".join([_why_not(solver, T[0], found), off, *_position_note(arm)]) + "."
         return IKResult(np.empty((0, arm.n)), False, False, message, nearest=best if nearest else None)
-    q, singular, free = given.q[given.valid], given.singular[given.valid], given.free[given.valid]
+    q, singular, free = given.q[given.inside], given.singular[given.inside], given.free[given.inside]
     names = [arm.joints[k].name for k in np.flatnonzero(free.any(axis=0))]
-    certain = int((given.certain & given.valid).sum())
+    certain = int((given.certain & given.inside).sum())
     notes = [_singular_note(tuple(names))] if singular.any() else []
-    if found.doubtful[0]:
+    if given.doubtful:
         notes.append(_doubt_note(certain, len(q), solver.geometry.miss))
-    left = int((given.exists & ~given.valid).sum())
+    left = int((given.exists & ~given.inside).sum())
     return _result(arm, q, left, certain, near, notes, tuple(names), bool(singular.any()))
 
 

@@ -11,17 +11,15 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
 from forearm.kinematics.closed_form.geometry import Geometry, Parallel
 from forearm.kinematics.closed_form.recognition import branches_of, geometry_of
 from forearm.kinematics.closed_form.screws import screws_of
 from forearm.kinematics.limits import AT_LIMIT, bounds_of
+from forearm.spatial import Floats
 from forearm.symbols.scalars import Scalar, choose, sin
 from forearm.values import LARGEST
-
-Floats = NDArray[np.float64]
 
 # Kinds of branches: the hand is far from the pose; it is there, within the limits or not; Newton's steps will
 # bring it there; none of these for certain.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -31,8 +32,8 @@ RTOL, ATOL = 1e-11, 1e-12  # of dp45
 
 def start() -> Figures:
     """Dhanaraj D.4, DATA Y: the joint angles for the tip at (0.4, 0.1, 0.1)."""
-    q1, q2, q3 = GEOMETRY.joints(np.array([TIP]))[0]
-    return {"q1": float(q1 + TURN), "q2": float(q2), "q3": float(q3)}
+    q1, q2, q3 = GEOMETRY.joints(np.array([TIP]))[0].tolist()
+    return {"q1": q1 + TURN, "q2": q2, "q3": q3}
 
 
 def gill() -> Figures:
@@ -43,11 +44,9 @@ def gill() -> Figures:
 
 def order() -> float:
     """The order of Gill's method on D.4's arm falling from its initial state, from halving the step."""
-    arm, q0, rest = d4_arm(16.04), list(start().values()), np.zeros(3)
-    truth = simulate(arm, q0, rest, 0.4, method="dp87", accuracy=Accuracy(rtol=1e-12, atol=1e-13)).q[-1]
-    coarse, fine = (
-        np.abs(simulate(arm, q0, rest, 0.4, method="gill", step=h).q[-1] - truth).max() for h in (0.01, 0.005)
-    )
+    run = partial(simulate, d4_arm(16.04), list(start().values()), np.zeros(3), 0.4)
+    truth = run(method="dp87", accuracy=Accuracy(rtol=1e-12, atol=1e-13)).q[-1]
+    coarse, fine = (np.abs(run(method="gill", step=h).q[-1] - truth).max() for h in (0.01, 0.005))
     return math.log2(coarse / fine)
 
 
@@ -59,9 +58,9 @@ def rerun() -> Figures:
     by_gill, by_dp45 = run("gill"), run("dp45")
     end = by_dp45.q[-1]
     return {
-        "Gill, from dp45 at the end": float(np.abs(by_gill.q[-1] - end).max()),
-        "Gill, from the line, largest": float(np.abs(by_gill.q - motion.q[::2]).max()),
-        "dp45, from the line at the end": float(np.abs(end - motion.q[-1]).max()),
+        "Gill, from dp45 at the end": np.abs(by_gill.q[-1] - end).max(),
+        "Gill, from the line, largest": np.abs(by_gill.q - motion.q[::2]).max(),
+        "dp45, from the line at the end": np.abs(end - motion.q[-1]).max(),
     }
 
 

@@ -38,13 +38,13 @@ def d4_inertia() -> Figures:
     zero, up = D(0.0, 0.0), D(0.0, 90.0)
     slope22, slope23 = up[1, 1] - zero[1, 1], up[1, 2] - zero[1, 2]
     return {
-        "ac(2,2) factor": float(slope22),
-        "ac(2,2) constant": float(zero[1, 1] / slope22),
-        "ac(2,3) factor": float(slope23),
-        "ac(2,3) constant": float(zero[1, 2] / slope23),
-        "ac(3,3)": float(zero[2, 2]),
-        "ac(1,3) factor": float(-zero[0, 2]),
-        "ac(1,2) constant": float(D(90.0, 0.0)[0, 1] / -zero[0, 2]),
+        "ac(2,2) factor": slope22,
+        "ac(2,2) constant": zero[1, 1] / slope22,
+        "ac(2,3) factor": slope23,
+        "ac(2,3) constant": zero[1, 2] / slope23,
+        "ac(3,3)": zero[2, 2],
+        "ac(1,3) factor": -zero[0, 2],
+        "ac(1,2) constant": D(90.0, 0.0)[0, 1] / -zero[0, 2],
     }
 
 
@@ -54,10 +54,10 @@ def d4_velocity() -> Figures:
     right = closed_form(d4_arm(16.05), [0.0, 0.0, math.radians(90.0)])
     factor = 6.883283  # common factor of the document, by which ours are divided
     return {
-        "vc(2), c2": float(zero.c[1] / factor),
-        "vc(2), c2 s3": float((right.c[1] - zero.c[1]) / factor),
-        "vc(2), c3 v2 v3": float(2.0 * zero.h[1, 1, 2] / factor),
-        "vc(3), c3 v2^2": float(zero.h[2, 1, 1] / factor),
+        "vc(2), c2": zero.c[1] / factor,
+        "vc(2), c2 s3": (right.c[1] - zero.c[1]) / factor,
+        "vc(2), c3 v2 v3": 2.0 * zero.h[1, 1, 2] / factor,
+        "vc(3), c3 v2^2": zero.h[2, 1, 1] / factor,
     }
 
 
@@ -66,9 +66,9 @@ def puma_inertias() -> Figures:
     inertia added to Izz.
     """
     arm = load_builtin("puma560-akb")
-    figures: Figures = {}
-    for i, rotor in enumerate(ROTORS, start=1):
-        about_origin = arm.link(f"link{i}").inertia_about_origin
-        for k, axis in enumerate("XYZ"):
-            figures[f"I{axis}{axis}{i}"] = float(about_origin[k, k] + (rotor if axis == "Z" else 0.0))
-    return figures
+    moments = [np.diag(arm.link(f"link{i}").inertia_about_origin) for i in range(1, arm.n + 1)]
+    return {
+        f"I{axis}{axis}{i}": moment + (rotor if axis == "Z" else 0.0)
+        for i, (row, rotor) in enumerate(zip(moments, ROTORS, strict=True), start=1)
+        for axis, moment in zip("XYZ", row, strict=True)
+    }

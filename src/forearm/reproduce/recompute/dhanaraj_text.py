@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
@@ -22,7 +21,8 @@ from forearm.counting.quantities import MIDDLE, per_quantity
 from forearm.dynamics.modified_newton_euler import gyroscopic_moment
 from forearm.files.builtin import load_builtin
 from forearm.kinematics import jacobian
-from forearm.reproduce.recompute import Figures
+from forearm.reproduce.recompute import Figures, by_words
+from forearm.reproduce.recompute.mata_counts import value
 from forearm.schedules.printed import GENERAL, STANFORD, load, printed_times
 from forearm.schedules.rule import schedule_by_rule
 from forearm.schedules.subtasks import OPERATIONS
@@ -61,7 +61,7 @@ def machine_times() -> Figures:
     own, luh = times["Dhanaraj 1990"], times["Luh and Lin 1982"]
     operation = own[1] / (OPERATIONS * load(STANFORD).graph.total)  # ms
     return {
-        "Lagrange on an 8086, ms": operation * float(sum(_sums()["Uicker/Kahn"])),
+        "Lagrange on an 8086, ms": operation * sum(_rows()["Uicker/Kahn"]["printed"]),
         "Luh and Lin's speed-up": luh[1] / luh[6],
         "samples a second": 1000.0 / min(own.values()),
     }
@@ -69,18 +69,12 @@ def machine_times() -> Figures:
 
 def table_1_1_sums() -> Figures:
     """Dhanaraj Table 1.1: its formulas at n = 6 and the totals of its columns."""
-    figures: Figures = {}
-    formulas = {
-        figure["id"]: figure for figure in printed()["figure"] if figure["place"] == "Dhanaraj Table 1.1"
-    }
-    for name, figure in zip(TABLE_1_1, formulas.values(), strict=True):
-        mul, add = (float(_value(formula, LINKS)) for formula in figure["formula"])
-        figures |= {
-            f"{name}, multiplications": mul,
-            f"{name}, additions": add,
-            f"{name}, total": float(sum(_sums()[name])),
-        }
-    return figures
+    words = ("multiplications", "additions")
+    return {
+        f"{name}, {word}": value(text, LINKS)
+        for name, entry in _rows().items()
+        for word, text in zip(words, entry["formula"], strict=True)
+    } | {f"{name}, total": sum(entry["printed"]) for name, entry in _rows().items()}
 
 
 def table_1_1_formulas() -> Figures:
@@ -96,13 +90,13 @@ def table_1_1_formulas() -> Figures:
         else:
             by = general(formulation).mul, general(formulation).add
         for polynomial, what in zip(by, ("multiplications", "additions"), strict=True):
-            figures |= {f"{name}, {what}, n^{k}": float(c) for k, c in enumerate(polynomial.coefficients)}
+            figures |= {f"{name}, {what}, n^{k}": c for k, c in enumerate(polynomial.coefficients)}
     return figures
 
 
 def orders() -> Figures:
     """Dhanaraj 1.2.1: the order in n of each formulation's operations."""
-    return {name: float(general(formulation).degree) for name, formulation in TABLE_1_1.items()}
+    return {name: general(formulation).degree for name, formulation in TABLE_1_1.items()}
 
 
 def newton_euler_steps() -> Figures:
@@ -112,17 +106,14 @@ def newton_euler_steps() -> Figures:
     sums = {symbol: c.mul + c.add for (symbol, link), c in by.items() if link == MIDDLE}
     joined = {symbol: cost for symbol, cost in sums.items() if symbol not in ("f_in", "v")}
     joined["f"] += sums["f_in"]
-    return {
-        "operations, smallest": float(min(joined.values())),
-        "operations, largest": float(max(joined.values())),
-    }
+    return {"operations, smallest": min(joined.values()), "operations, largest": max(joined.values())}
 
 
 def freedoms() -> Figures:
     """Dhanaraj 2.2.1: the fewest joints of a generic chain whose Jacobian has rank 6."""
     for n in range(1, 12):
         if np.linalg.matrix_rank(jacobian(load_builtin(f"chain{n}"), np.full(n, 0.4))) == 6:
-            return {"joints": float(n)}
+            return {"joints": n}
     raise AssertionError("no chain has a Jacobian of rank 6")
 
 
@@ -133,16 +124,16 @@ def reformulated() -> Figures:
     turning = per_quantity("revolute")
     graph = Graph()
     R = np.round(load_builtin("stanford-dhanaraj6").joint("joint3").before[:3, :3])
-    before = np.array([[graph.input(f"lambda[{i}, {k}]") for k in range(3)] for i in range(3)], dtype=object)
-    carried = graph.counts([x for row in _product(_product(R.T, before), R) for x in row])
+    before = graph.inputs("lambda", 3, 3)
+    carried = graph.counts(R.T @ before @ R)
     body, recorder = GenericChain("R", inertia="diagonal").model().bodies[0], Recorder()
     gyroscopic = recorder.counts(
         list(gyroscopic_moment(body, recorder.inputs("w", 3), recorder.inputs("k", 3)))
     )
     return {
-        "Coriolis term, multiplications": float(turning["alpha"].mul - turning["w"].mul),
-        "lambda of the Stanford arm's joint 3, operations": float(carried.mul + carried.add),
-        "gyroscopic moment, multiplications": float(gyroscopic.mul),
+        "Coriolis term, multiplications": turning["alpha"].mul - turning["w"].mul,
+        "lambda of the Stanford arm's joint 3, operations": carried.mul + carried.add,
+        "gyroscopic moment, multiplications": gyroscopic.mul,
     }
 
 
@@ -154,11 +145,7 @@ def swelling() -> Figures:
     e = c * a + d
     written = {"kept": e * f + c * a, "put in": (c * (b + c) + d) * f + c * (b + c)}
     counts = {name: graph.counts(result) for name, result in written.items()}
-    return {
-        f"{name}, {what}": float(value)
-        for name, c in counts.items()
-        for what, value in (("multiplications", c.mul), ("additions", c.add))
-    }
+    return by_words(counts, ("multiplications", "additions"))
 
 
 def flops() -> Figures:
@@ -168,10 +155,10 @@ def flops() -> Figures:
     figures: Figures = {}
     for kind in ("revolute", "prismatic"):
         plain, modified = f"total {kind}_II", f"total {kind}_I"
-        figures |= {f"{kind}, conventional": float(ours[plain]), f"{kind}, modified": float(ours[modified])}
+        figures |= {f"{kind}, conventional": ours[plain], f"{kind}, modified": ours[modified]}
         for whose, table in (("printed totals", theirs), ("our counts", ours)):
             saved = 100.0 * (1.0 - table[modified] / table[plain])
-            figures[f"{kind}, 30 to 40 % saved, by {whose}"] = float(SAVED[0] <= saved <= SAVED[1])
+            figures[f"{kind}, 30 to 40 % saved, by {whose}"] = SAVED[0] <= saved <= SAVED[1]
     return figures
 
 
@@ -183,7 +170,7 @@ def arm_program() -> Figures:
 def listings() -> Figures:
     """Dhanaraj D.3: operations of generated code by the modified recursion, for the programs' arms."""
     counts = {name: count_generated(load_builtin(arm), "modified-newton-euler") for name, arm in D_3.items()}
-    return {f"{name}, total": float(c.mul + c.add) for name, c in counts.items()}
+    return {f"{name}, total": c.mul + c.add for name, c in counts.items()}
 
 
 def parallel_operations() -> Figures:
@@ -195,28 +182,13 @@ def parallel_operations() -> Figures:
     }
 
 
-def _sums() -> dict[str, tuple[int, int]]:
-    """Multiplications and additions of Table 1.1 as printed."""
-    rows = [figure["printed"] for figure in printed()["figure"] if figure["place"] == "Dhanaraj Table 1.1"]
-    return {name: (mul, add) for name, (mul, add) in zip(TABLE_1_1, rows, strict=True)}
-
-
-def _value(formula: str, n: int) -> Fraction:
-    """The value of a formula such as 32 1/2 n^4 - 128 at n."""
-    total, sign, number, power = Fraction(0), 1, Fraction(0), 0
-    for word in [*formula.split(), "+"]:
-        if word in "+-":
-            total += sign * number * Fraction(n) ** power
-            sign, number, power = (1 if word == "+" else -1), Fraction(0), 0
-        elif word.startswith("n"):
-            power = int(word[2:] or 1)
-        else:
-            number += Fraction(word)
-    return total
+def _rows() -> dict[str, dict[str, Any]]:
+    """The printed rows of Table 1.1."""
+    rows = [entry for entry in printed()["figure"] if entry["place"] == "Dhanaraj Table 1.1"]
+    return dict(zip(TABLE_1_1, rows, strict=True))
 
 
 def _dense(formulation: str, n: int) -> Counts:
-    """Operations with every entry of every 4x4 matrix generic."""
     return run_matrices(chain(n), formulation).scalars()
 
 
@@ -224,7 +196,3 @@ def _fitted(count: Callable[[int], Counts]) -> tuple[Polynomial, Polynomial]:
     """Polynomials of multiplications and additions in n."""
     at = cache(count)
     return fit(lambda n: at(n).mul), fit(lambda n: at(n).add)
-
-
-def _product(A: Any, B: Any) -> Any:
-    return [[sum((A[i][j] * B[j][k] for j in range(3)), start=0.0) for k in range(3)] for i in range(3)]

@@ -11,6 +11,7 @@ import numpy as np
 from forearm.dynamics.explicit_methods import Row
 from forearm.simulation.methods import Rate, Tableau, explicit_stages, weighted
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 
 def _row(text: str) -> Row:
@@ -54,7 +55,7 @@ class StepControl:
     safety: float = 0.9
 
 
-@dataclass(frozen=True)
+@frozen
 class Attempts:
     """Numbers of accepted and rejected steps and of rate evaluations; the states (T, ...) at the times."""
 
@@ -70,7 +71,7 @@ def restarted(rate: Rate, t: Floats, y: Floats, tolerance: float, control: StepC
     states = [y]
     for start, end in pairwise(t.tolist()):
         now, h = start, end - start
-        first: Floats | None = None
+        first = None
         while now < end:
             landing = h >= end - now
             tried = end - now if landing else h

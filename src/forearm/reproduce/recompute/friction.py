@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from functools import reduce
 
 import numpy as np
 
@@ -13,17 +13,8 @@ from forearm.counting.quantities import per_quantity
 from forearm.drives.bearings import bearing_friction
 from forearm.drives.transmission import efficiency, through
 from forearm.dynamics import inverse
-from forearm.reproduce.friction_study import (
-    LOADS,
-    TABLE_3_4,
-    FrictionStudy,
-    arm,
-    fitted,
-    gears,
-    study,
-    without_gears,
-)
-from forearm.reproduce.recompute import Figures
+from forearm.reproduce.friction_study import LOADS, TABLE_3_4, arm, fitted, gears, study, without_gears
+from forearm.reproduce.recompute import Figures, by_words, divisions_too
 from forearm.symbols import Graph
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
@@ -49,78 +40,59 @@ def table_3_3() -> Figures:
     """
     parts = {"journal bearing": _journal_as_written(), "linear bearing": _linear_as_written()}
     parts |= {f"transmission, {how}": _one_case(coefficients) for how, coefficients in PIECES.items()}
-    figures = {
-        f"{name}, {word}": float(value)
-        for name, pair in parts.items()
-        for word, value in zip(WORDS, pair, strict=True)
-    }
-    rigid = {kind: sum(per_quantity(kind).values(), Counts()) for kind in ("revolute", "prismatic")}
+    figures = by_words(parts, WORDS)
     for kind, bearing in (("revolute", "journal bearing"), ("prismatic", "linear bearing")):
-        without = (rigid[kind].mul, rigid[kind].add)
-        for how in PIECES:
-            for k, word in enumerate(WORDS):
-                figures[f"{kind}, without friction, {word}"] = float(without[k])
-                figures[f"{kind}, {how}, total {word}"] = float(
-                    without[k] + parts[bearing][k] + parts[f"transmission, {how}"][k]
-                )
-    gears_alone = sum(parts["transmission, linear"])
+        rigid = sum(per_quantity(kind).values(), Counts())
+        whole = {f"{kind}, {how}": rigid + parts[bearing] + parts[f"transmission, {how}"] for how in PIECES}
+        figures |= by_words({f"{kind}, without friction": rigid}, WORDS)
+        figures |= by_words(whole, [f"total {word}" for word in WORDS])
+    gears_alone = parts["transmission, linear"].operations
     return figures | {
-        "more for a turning joint, linear": float(sum(parts["journal bearing"]) + gears_alone),
-        "more without joint friction": float(gears_alone),
+        "more for a turning joint, linear": parts["journal bearing"].operations + gears_alone,
+        "more without joint friction": gears_alone,
     }
 
 
 def table_3_3_traced() -> Figures:
     """Dhanaraj Table 3.3: operations of our branch-free friction model, traced for one joint."""
-    figures: Figures = {}
-    for name, bearing in (
-        ("journal bearing", Bearing(kind="journal", mu=0.1, radius=0.08, distance=0.2)),
-        ("linear bearing", Bearing(kind="linear", mu=0.1, distance=0.2)),
-    ):
-        graph = Graph()
-        f, n = (np.array([graph.input(f"{v}[{k}]") for k in range(3)], dtype=object) for v in "fn")
-        counts = graph.counts(bearing_friction(bearing, f, n, graph.input("way")))
-        figures |= {f"{name}, multiplications": counts.mul, f"{name}, additions": counts.add}
     graph = Graph()
+    f, n = (graph.inputs(name, 3) for name in "fn")
+    way = graph.input("way")
+    journal = Bearing(kind="journal", mu=0.1, radius=0.08, distance=0.2)
+    linear = Bearing(kind="linear", mu=0.1, distance=0.2)
     gear = Transmission(efficiency=((0.0, 0.3), (1.0, 0.9)), rated_torque=97.6, breakaway=6.3)
-    counts = graph.counts(through(gear, graph.input("load"), graph.input("way")))
-    return figures | {
-        "transmission, linear, multiplications": counts.mul,
-        "transmission, linear, additions": counts.add,
+    results = {
+        "journal bearing": bearing_friction(journal, f, n, way),
+        "linear bearing": bearing_friction(linear, f, n, way),
+        "transmission, linear": through(gear, graph.input("load"), way),
     }
+    return by_words({name: graph.counts(result) for name, result in results.items()}, WORDS)
 
 
-def _journal_as_written() -> tuple[int, int]:
+def _journal_as_written() -> Counts:
     """Multiplications (with the division by d) and additions of 3.3 as written, without sign and roots."""
     graph = Recorder()
     mu, r, d, fx, fy, nx, ny = graph.inputs("x", 7)
     squares = [(0.5 * d * f + way * n) ** 2 for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
     roots = [(squares[0] + squares[1]).sqrt(), (squares[2] + squares[3]).sqrt()]
-    return _divisions_too(graph.counts(mu * r / d * (roots[0] + roots[1])))
+    return divisions_too(graph.counts(mu * r / d * (roots[0] + roots[1])))
 
 
-def _linear_as_written() -> tuple[int, int]:
+def _linear_as_written() -> Counts:
     """The same for 3.4, without absolute values."""
     graph = Recorder()
     mu, d, fx, fy, nx, ny = graph.inputs("x", 6)
     sizes = [0.5 * d * f + way * n for way in (-1, 1) for f, n in ((fx, ny), (fy, nx))]
-    return _divisions_too(graph.counts(mu / d * (sizes[0] + sizes[1] + sizes[2] + sizes[3])))
+    return divisions_too(graph.counts(mu / d * (sizes[0] + sizes[1] + sizes[2] + sizes[3])))
 
 
-def _one_case(coefficients: Sequence[float]) -> tuple[int, int]:
+def _one_case(coefficients: Sequence[float]) -> Counts:
     """Case 1 of Table 3.2 with a polynomial efficiency by Horner's rule, without the division by it."""
     graph = Recorder()
     load = graph.input("load")
     ratio = load * 0.01
-    eta: Any = coefficients[0]
-    for c in coefficients[1:]:
-        eta = eta * ratio + c
-    counts = graph.counts(load / eta + 6.3)
-    return counts.mul, counts.add
-
-
-def _divisions_too(counts: Counts) -> tuple[int, int]:
-    return counts.mul + counts.div, counts.add
+    eta = reduce(lambda value, c: value * ratio + c, coefficients)
+    return graph.counts(load / eta + 6.3)
 
 
 def table_3_5() -> Figures:
@@ -132,7 +104,7 @@ def table_3_5() -> Figures:
     ):
         out = basic + friction
         gear = Transmission(efficiency=((abs(out) / most, eta),), rated_torque=most, breakaway=breakaway)
-        given = float(through(gear, out, way))
+        given = through(gear, out, way)
         figures |= {f"total at joint, link {link}": out, f"input torque, link {link}": given}
         figures[f"transmission friction, link {link}"] = given - out
     return figures
@@ -141,10 +113,10 @@ def table_3_5() -> Figures:
 def figure_3_4() -> Figures:
     """Dhanaraj Fig. 3.4: efficiency of the case study's gears at the loads of Table 3.5."""
     factor, exponent = fitted()
-    figures = {"factor": factor, "exponent": exponent}
-    for link, (gear, (load, _)) in enumerate(zip(gears(), LOADS, strict=True), start=1):
-        figures[f"efficiency, link {link}"] = float(efficiency(gear, load * gear.rated_torque))
-    return figures
+    return {"factor": factor, "exponent": exponent} | {
+        f"efficiency, link {link}": efficiency(gear, load * gear.rated_torque)
+        for link, (gear, (load, _)) in enumerate(zip(gears(), LOADS, strict=True), start=1)
+    }
 
 
 def case_study() -> Figures:
@@ -152,7 +124,7 @@ def case_study() -> Figures:
     found = study()
     (row,) = np.flatnonzero(np.isclose(found.motion.t, AT))
     return {
-        f"{label}, link {link + 1}": float(getattr(found, part)[row, link])
+        f"{label}, link {link + 1}": getattr(found, part)[row, link]
         for label, part in PARTS.items()
         for link in range(3)
     }
@@ -164,12 +136,11 @@ def least_joint_friction() -> Figures:
     """
     links = arm().links
     g = float(np.linalg.norm(arm().gravity))
-    figures: Figures = {}
-    for link in (2, 3):
-        mu, radius, _, _ = TABLE_3_4[link - 1]
-        behind = sum(body.mass for body in links if body.name >= f"link{link}")
-        figures[f"joint friction, link {link}"] = mu * radius * behind * g
-    return figures
+    behind = {link: sum(body.mass for body in links if body.name >= f"link{link}") for link in (2, 3)}
+    return {
+        f"joint friction, link {link}": TABLE_3_4[link - 1][0] * TABLE_3_4[link - 1][1] * mass * g
+        for link, mass in behind.items()
+    }
 
 
 def statements() -> Figures:
@@ -185,7 +156,8 @@ def statements() -> Figures:
         ),
         "region I, same directions: total below dynamic": _share(along < np.abs(found.basic), same),
         "region II, opposite: total above dynamic": _share(along > np.abs(found.basic), opposite),
-        "friction over dynamic torque, mean": _mean_ratio(found),
+        "friction over dynamic torque, mean": np.abs(found.total - found.basic).mean()
+        / np.abs(found.basic).mean(),
     }
 
 
@@ -198,13 +170,13 @@ def quadrants() -> Figures:
         for out in np.linspace(0.1, 1.0, 91) * gear.rated_torque:
             for point, load in (("A", out), ("B", -out)):
                 for way, word in ((1.0, "positive"), (-1.0, "negative")):
-                    given = abs(float(through(gear, load, way)))
+                    given = abs(through(gear, load, way))
                     drives = load * way > 0.0
                     relation = "above" if drives else "below"
                     holds.setdefault(f"point {point}, {word} velocity: input {relation} output", []).append(
                         (given > out) == drives
                     )
-    return {label: float(np.mean(found)) for label, found in holds.items()}
+    return {label: np.mean(found) for label, found in holds.items()}
 
 
 def low_friction() -> Figures:
@@ -226,7 +198,3 @@ def low_friction() -> Figures:
 
 def _share(holds: np.ndarray, among: np.ndarray) -> float:
     return float(holds[among].mean())
-
-
-def _mean_ratio(found: FrictionStudy) -> float:
-    return float(np.abs(found.total - found.basic).mean() / np.abs(found.basic).mean())

@@ -126,10 +126,11 @@ def table_5() -> Figures:
     """Mata Table 5: single against double precision over that turn."""
     _, study = sweep()
     names = {"ABA": "articulated-body", "CRBA": "composite-body", "GA": "gibbs-appell"}
-    figures: Figures = {}
-    for short, method in names.items():
-        figures[f"{short} max"], figures[f"{short} mean"] = study.difference(method, 1)
-    return figures
+    return {
+        f"{short} {word}": value
+        for short, method in names.items()
+        for word, value in zip(("max", "mean"), study.difference(method, 1), strict=True)
+    }
 
 
 def line() -> Figures:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from forearm.counting import mata
@@ -17,17 +16,17 @@ from forearm.counting.counts import GENERAL, conventional, run
 from forearm.counting.luh import count_luh
 from forearm.counting.models import chain
 from forearm.counting.polynomial import Polynomial, fit
-from forearm.counting.printed import printed
+from forearm.counting.printed import figure, mata_steps, printed
 from forearm.counting.quantities import MIDDLE
 from forearm.dynamics.gibbs_appell import gibbs_appell_sum, inertia_sum
 from forearm.model import cross, steps
-from forearm.reproduce.recompute import Figures
+from forearm.reproduce.recompute import Figures, by_words, divisions_too
 from forearm.symbols.counts import Counts
 from forearm.symbols.recorder import Recorder
 
 LINKS = 6
 WORDS = ("products", "sums")
-TERM = re.compile(r"([+-]?)\s*(\d+(?:\.\d+)?(?:/\d+)?)?\s*(n(?:\^(\d))?)?")
+TERM = re.compile(r"([+-]?)\s*((?:\d+ (?=\d+/))?\d+(?:\.\d+)?(?:/\d+)?)?\s*(n(?:\^(\d))?)?")
 # Transcribed from Table 3, whose parts and total are not among the printed counts of `counting`.
 TABLE_3 = {
     "D": ("11.5n^2 + 19.5n - 49", "8.5n^2 + 31.5n - 69"),
@@ -48,19 +47,24 @@ OURS = {
 
 
 def polynomial(text: str) -> dict[int, Fraction]:
-    """The coefficients by power of n of a printed formula such as `12n^2 + 56n - 27`."""
+    """The coefficients by power of n of a printed formula such as `12n^2 + 56n` or `32 1/2 n^4 - 128`."""
     found: dict[int, Fraction] = {}
     for sign, number, n, power in TERM.findall(text.split("(")[0]):
         if number or n:
             k = int(power or 1) if n else 0
-            found[k] = found.get(k, Fraction(0)) + Fraction(number or "1") * (-1 if sign == "-" else 1)
+            size = sum(map(Fraction, (number or "1").split()))
+            found[k] = found.get(k, Fraction(0)) + size * (-1 if sign == "-" else 1)
     return found
+
+
+def value(text: str, n: int) -> Fraction:
+    """The value of a printed formula at n."""
+    return sum((c * n**k for k, c in polynomial(text).items()), Fraction(0))
 
 
 def formulas() -> Figures:
     """Mata Tables 1-3: every printed formula at n = 6."""
-    own = {figure["id"]: figure.get("formula") for figure in printed()["figure"]}
-    rows = {"Table 1, this work": own["mata-1"], "Table 2, this work": own["mata-2"]}
+    rows = {f"Table {k}, this work": figure(f"mata-{k}")["formula"] for k in (1, 2)}
     for table in printed()["cited"][:2]:
         rows |= {
             f"{table['place'].removeprefix('Mata ')}, {row[0].split(',')[0]}": row[1:]
@@ -68,7 +72,7 @@ def formulas() -> Figures:
         }
     rows |= {f"Table 3, {name}": pair for name, pair in TABLE_3.items()}
     return {
-        f"{label}, {word}": float(sum(c * LINKS**k for k, c in polynomial(text).items()))
+        f"{label}, {word}": value(text, LINKS)
         for label, pair in rows.items()
         for word, text in zip(WORDS, pair, strict=True)
     }
@@ -78,33 +82,21 @@ def sums() -> Figures:
     """Mata 4.1, 4.2, Table 3: coefficients of his formulas summed from his own counts per step,
     and of the total summed from its parts.
     """
-    figures: Figures = {}
+    figures = {}
     for k, word in enumerate(WORDS):
-        figures[f"Table 1, n, {word}"] = float(sum(step["printed"][k] for step in printed()["step"]))
-        by = fit(partial(_steps_42, k))
+        figures[f"Table 1, n, {word}"] = sum(step["printed"][k] for step in printed()["step"])
+        by = (fit(lambda n: mata_steps(n).mul), fit(lambda n: mata_steps(n).add))[k]
         for power in (2, 1, 0):
-            figures[f"Table 2, {_power(power)}, {word}"] = float(by.coefficients[power])
+            figures[f"Table 2, {_power(power)}, {word}"] = by.coefficients[power]
         parts = [polynomial(pair[k]) for name, pair in TABLE_3.items() if name != "total"]
         for power in (3, 2, 1, 0):
             total = sum((part.get(power, Fraction(0)) for part in parts), Fraction(0))
-            figures[f"Table 3, total, {_power(power)}, {word}"] = float(total)
+            figures[f"Table 3, total, {_power(power)}, {word}"] = total
     return figures
 
 
 def _power(k: int) -> str:
     return {0: "1", 1: "n"}.get(k, f"n^{k}")
-
-
-def _steps_42(k: int, n: int) -> int:
-    """His counts per step of 4.2 times the iterations of their loops: products for k = 0, sums for k = 1."""
-    times = {
-        "pairs": n * (n - 1) // 2,
-        "further pairs": (n - 1) * (n - 2) // 2,
-        "n - 1": n - 1,
-        "n - 2": n - 2,
-        "once": 1,
-    }
-    return sum(times[step["times"]] * int(step["printed"][k]) for step in printed()["step42"])
 
 
 def steps_41() -> Figures:
@@ -183,11 +175,8 @@ def orders() -> Figures:
         "inertia matrix, NOC": general("orthogonal-complement", "inertia_matrix"),
         "forward dynamics, ABA": general("articulated-body", "forward"),
     }
-    degrees = {label: float(by.degree) for label, by in named.items()}
-    return degrees | {
-        "inverse dynamics, (13)": float(sum_13.degree),
-        "inertia matrix, (21)": float(sum_21.degree),
-    }
+    degrees = {label: by.degree for label, by in named.items()}
+    return degrees | {"inverse dynamics, (13)": sum_13.degree, "inertia matrix, (21)": sum_21.degree}
 
 
 def crossing() -> Figures:
@@ -204,7 +193,7 @@ def crossing() -> Figures:
 
 def formula(texts: tuple[str, str], n: int) -> float:
     """Products plus sums of two printed formulas at n."""
-    return float(sum(c * n**k for text in texts for k, c in polynomial(text).items()))
+    return float(sum(value(text, n) for text in texts))
 
 
 def _fitted(function: Callable[..., Any]) -> Polynomial:
@@ -219,8 +208,4 @@ def _fitted(function: Callable[..., Any]) -> Polynomial:
 
 
 def _pairs(made: dict[str, Counts]) -> Figures:
-    return {
-        f"{label}, {word}": float(value)
-        for label, c in made.items()
-        for word, value in zip(WORDS, (c.mul + c.div, c.add), strict=True)
-    }
+    return by_words({label: divisions_too(c) for label, c in made.items()}, WORDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forearm.reproduce.recompute import Figures
+from forearm.reproduce.recompute.silver import ratios
 
 
 def waters_savings() -> Figures:
@@ -26,20 +27,12 @@ def silver_ratios() -> Figures:
     from forearm.counting.models import chain
 
     names = ("lagrange-uicker", "lagrange-hollerbach-4x4", "lagrange-hollerbach", "newton-euler")
-    counts = [count(chain(6), name) for name in names]
-    direct, big, small, plain = (c.mul + c.add for c in counts)
-    return {
-        "4x4 over Newton-Euler": big / plain,
-        "direct over 4x4": direct / big,
-        "4x4 over 3x3": big / small,
-        "3x3 over Newton-Euler": small / plain,
-    }
+    return ratios(*(count(chain(6), name).operations for name in names))
 
 
 def silver_uicker() -> Figures:
     """Silver 1.2: our Uicker form on dense matrices, six links, multiplications and additions together."""
-    from forearm.counting.printed import compare
+    from forearm.counting.matrices import run_matrices
+    from forearm.counting.models import chain
 
-    (uicker,) = (c for c in compare() if c.id == "dhanaraj-1.1-uicker")
-    assert uicker.by_convention is not None
-    return {"operations": float(sum(uicker.by_convention))}
+    return {"operations": run_matrices(chain(6), "lagrange-uicker").scalars().operations}

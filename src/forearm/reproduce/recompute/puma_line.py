@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -27,6 +26,7 @@ from forearm.simulation.adaptive import integrate
 from forearm.simulation.arguments import Accuracy
 from forearm.simulation.methods import rate_of
 from forearm.spatial import Floats, rotation_rpy
+from forearm.values import frozen
 
 START, END, SPEED = (0.50, 0.00, 0.05), (0.62, 0.30, 0.11), 0.1  # m, m, m/s
 DURATION = 5.0  # s, as printed, though 0.1 m/s takes 3.29 s
@@ -38,7 +38,7 @@ R_BASE_HAND = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
 NEAR = (-0.3, -1.1, -2.7, 2.8, 1.0, 0.2)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class LineRun:
     """The planned motion, sampled every 0.1 s and at the end, and the simulation."""
 
@@ -47,7 +47,7 @@ class LineRun:
     simulation: Simulation
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Stepwise:
     """The planned motion, simulated q and qd at its times (the integration restarts at each),
     and the number of acceleration evaluations.
@@ -128,22 +128,16 @@ def table_6() -> Figures:
     qdd = kernel.forward_dynamics(
         made.q, made.qd, kernel.inverse_dynamics(planned.q, planned.qd, planned.qdd)
     )
-    figures: Figures = {}
-    for name, ours, wanted in (
-        ("q", made.q, planned.q),
-        ("qd", made.qd, planned.qd),
-        ("qdd", qdd, planned.qdd),
-    ):
-        mean = np.abs(ours - wanted).mean(axis=0)
-        figures |= {f"{name}{i}": float(value) for i, value in enumerate(mean, start=1)}
-    return figures
+    rows = {"q": (made.q, planned.q), "qd": (made.qd, planned.qd), "qdd": (qdd, planned.qdd)}
+    means = {name: np.abs(ours - wanted).mean(axis=0) for name, (ours, wanted) in rows.items()}
+    return {f"{name}{i}": value for name, mean in means.items() for i, value in enumerate(mean, start=1)}
 
 
 def evaluations() -> Figures:
     """Mata Table 7: acceleration evaluations of Fehlberg's pair; one run stands for all three methods,
     whose accelerations agree to rounding.
     """
-    return {f"{method} evaluations": float(by_fehlberg().evaluations) for method in ("CRBA", "ABM", "GA")}
+    return {f"{method} evaluations": by_fehlberg().evaluations for method in ("CRBA", "ABM", "GA")}
 
 
 @lru_cache(maxsize=32)
@@ -163,14 +157,11 @@ def agreement() -> Figures:
     made = stepwise()
     planned, arm = made.planned, made.arm
     tau = compile(arm).inverse_dynamics(planned.q, planned.qd, planned.qdd)
-    by = [
-        forward(arm, made.q, made.qd, tau, method=name)
-        for name in ("gibbs-appell", "composite-body", "articulated-body")
-    ]
-    largest = np.abs(by[0]).max()
+    by_gibbs = forward(arm, made.q, made.qd, tau, method="gibbs-appell")
+    methods = {"CRBA": "composite-body", "ABM": "articulated-body"}
+    by = {name: forward(arm, made.q, made.qd, tau, method=method) for name, method in methods.items()}
     return {
-        f"{name} against GA": float(np.abs(x - by[0]).max() / largest)
-        for name, x in zip(("CRBA", "ABM"), by[1:], strict=True)
+        f"{name} against GA": np.abs(x - by_gibbs).max() / np.abs(by_gibbs).max() for name, x in by.items()
     }
 
 
@@ -181,8 +172,8 @@ def task() -> Figures:
     reached = compile(made.arm).forward_kinematics(made.planned.q)[:, :3, :3]
     quarter, half = (rotation_rpy(angles) for angles in ((0.0, math.pi / 2.0, 0.0), (0.0, 0.0, math.pi)))
     return {
-        "turning of the hand, rad/s": float(np.abs(w).max()),
-        "attitude against Z, Y, Z by 0, 90, 180 degrees": float(np.abs(quarter @ half - reached).max()),
+        "turning of the hand, rad/s": np.abs(w).max(),
+        "attitude against Z, Y, Z by 0, 90, 180 degrees": np.abs(quarter @ half - reached).max(),
     }
 
 
@@ -190,18 +181,16 @@ def ends() -> Figures:
     """Mata 5.2: distance of the simulated hand from the end of the line, at 0.1 m/s and in 5.0 s,
     and the growth of the error per second.
     """
-    figures: Figures = {}
     kernel = compile(run().arm)
     reached = {
         "0.1 m/s": run().simulation.q[-1],
         "5.0 s": run(DURATION).simulation.q[-1],
         "5.0 s, anew": stepwise().q[-1],
     }
-    for label, q in reached.items():
-        figures[f"distance from the end, {label}"] = float(
-            np.linalg.norm(kernel.forward_kinematics(q)[:3, 3] - END)
-        )
-    return figures | {"growth": growth()}
+    return {
+        f"distance from the end, {label}": np.linalg.norm(kernel.forward_kinematics(q)[:3, 3] - END)
+        for label, q in reached.items()
+    } | {"growth": growth()}
 
 
 def growth() -> float:

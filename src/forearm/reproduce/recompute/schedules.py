@@ -46,9 +46,9 @@ def table_4_1() -> Figures:
     """Subtasks of a link and their operations, counted by running them on a link without zeros."""
     done = Counter(o.place[1] for o in remaining(chain_of(general_arm())).operations if o.place[0] == MIDDLE)
     return {
-        "subtasks of a link": float(len(done)),
-        "operations of a subtask, fewest": float(min(done.values())),
-        "operations of a subtask, most": float(max(done.values())),
+        "subtasks of a link": len(done),
+        "operations of a subtask, fewest": min(done.values()),
+        "operations of a subtask, most": max(done.values()),
     }
 
 
@@ -57,21 +57,23 @@ def table_4_2() -> Figures:
     figures: Figures = {}
     for case, found in derived_special().items():
         printed = special_cases()[case]
-        figures[f"{case}, total"] = float(len(found))
-        figures[f"{case}, printed though something is left to do"] = float(len(printed - found))
-        figures[f"{case}, nothing is left to do though not printed"] = float(len(found - printed))
+        figures |= {
+            f"{case}, total": len(found),
+            f"{case}, printed though something is left to do": len(printed - found),
+            f"{case}, nothing is left to do though not printed": len(found - printed),
+        }
     return figures
 
 
 def table_4_4() -> Figures:
     """Zeros in the vectors of the Stanford arm; the displacement of the sliding joint is not one."""
-    return {"zeros": float((np.array(_stanford_vectors()) == 0.0).sum())}
+    return {"zeros": (np.array(_stanford_vectors()) == 0.0).sum()}
 
 
 def table_4_5() -> Figures:
     """Subtasks of a step by the number of zeros in its vector."""
     return {
-        f"step {step}, zeros: {zeros}": float(count)
+        f"step {step}, zeros: {zeros}": count
         for step, counts in derived_steps().items()
         for zeros, count in enumerate(counts)
     }
@@ -79,7 +81,7 @@ def table_4_5() -> Figures:
 
 def table_4_6() -> Figures:
     """Subtasks that zeros in the vectors remove from each link of the Stanford arm."""
-    return {f"link {link}": float(count) for link, count in derived_sparse().items()}
+    return {f"link {link}": count for link, count in derived_sparse().items()}
 
 
 def table_4_3() -> Figures:
@@ -95,11 +97,11 @@ def table_4_7() -> Figures:
 def assembly() -> Figures:
     """Layers by the formula, by stacking links, and along the critical path, for 2, 6 and 12 links."""
     first = {number for number in special_cases()["first"] if number not in (26, 27)} | {19}
-    figures: Figures = {"layers, n = 6, formula": float(layers_of(LINKS))}
+    figures: Figures = {"layers, n = 6, formula": layers_of(LINKS)}
     for n in (2, LINKS, 12):
         left_out = {(1, k) for k in first} | {(n, k) for k in special_cases()["last"]}
         stacked = table_graph(n, left_out)
-        figures[f"layers, n = {n}, stacked"] = float(max(stacked.layers))
+        figures[f"layers, n = {n}, stacked"] = max(stacked.layers)
         figures[f"layers, n = {n}, longest chain"] = stacked.graph.critical_path
     return figures
 
@@ -111,7 +113,7 @@ def loads() -> Figures:
     derived = {arm.name: subtask_work(arm, all_made=True) for arm in (general_arm(), stanford_pattern())}
     by_table = len(SUBTASKS) * LINKS - sum(len(special_cases()[case]) for case in ("first", "last"))
     return {
-        "tasks, by Table 4.2": float(by_table),
+        "tasks, by Table 4.2": by_table,
         "tasks, general arm": general.total,
         "operations, general arm": OPERATIONS * general.total,
         "operations along the critical path": OPERATIONS * general.critical_path,
@@ -129,14 +131,12 @@ def steps_of_link() -> Figures:
     """Subtasks of each step of the recursion, and layers of a link (Dhanaraj 4.3.1)."""
     steps = Counter(task.step for task in SUBTASKS)
     forward = sum(task.forward for task in SUBTASKS)
-    figures = {f"step {step}": float(steps[step]) for step in ("1", "2A", "3", "4", "5", "6", "7", "8")}
-    # T3 ends step 1 and begins step 2
-    figures["step 2"] = float(steps["2"] + 1)
-    figures |= {"forward": float(forward), "backward": float(len(SUBTASKS) - forward)}
-    longest = {way: _longest([task for task in SUBTASKS if task.forward is way]) for way in (True, False)}
-    return figures | {
-        "layers of a link, forward": longest[True],
-        "layers of a link, backward": longest[False],
+    return {f"step {step}": steps[step] for step in ("1", "2A", "3", "4", "5", "6", "7", "8")} | {
+        "step 2": steps["2"] + 1,  # T3 ends step 1 and begins step 2
+        "forward": forward,
+        "backward": len(SUBTASKS) - forward,
+        "layers of a link, forward": _longest([task for task in SUBTASKS if task.forward]),
+        "layers of a link, backward": _longest([task for task in SUBTASKS if not task.forward]),
     }
 
 
@@ -151,11 +151,11 @@ def idle() -> Figures:
     )
     return {
         "idle, %": 100.0 * (1.0 - schedule_by_rule(layered, ENOUGH).efficiency),
-        "idle processors in the first cycle": float(ENOUGH - sizes[0]),
-        "idle processors in the 27th cycle": float(ENOUGH - sizes[26]),
-        "layers of 13 tasks": float(sizes.count(ENOUGH)),
-        "forward layers, 2n + 2": float(forward),
-        "backward layers, 2n + 1": float(len(sizes) - forward),
+        "idle processors in the first cycle": ENOUGH - sizes[0],
+        "idle processors in the 27th cycle": ENOUGH - sizes[26],
+        "layers of 13 tasks": sizes.count(ENOUGH),
+        "forward layers, 2n + 2": forward,
+        "backward layers, 2n + 1": len(sizes) - forward,
     }
 
 
@@ -163,9 +163,7 @@ def table_4_6_zeros() -> Figures:
     """Zeros in s and p of each link of the Stanford arm (Dhanaraj Table 4.6)."""
     s, p = _stanford_vectors()
     return {
-        f"{name}, link {i + 1}": float((v[i] == 0.0).sum())
-        for name, v in (("s", s), ("p", p))
-        for i in range(LINKS)
+        f"{name}, link {i + 1}": (v[i] == 0.0).sum() for name, v in (("s", s), ("p", p)) for i in range(LINKS)
     }
 
 
@@ -181,36 +179,33 @@ def c_levels_corrected() -> Figures:
 
 def c_faults() -> Figures:
     """Faults that the schedule check finds in the printed schedules."""
-    figures: Figures = {}
-    for name in names():
-        found = Counter(fault.kind for fault in faults(name))
-        figures[f"{name}, missing"] = float(found["missing"])
-        figures[f"{name}, repeated"] = float(found["repeated"])
-        figures[f"{name}, none of the tasks"] = float(found["unknown"])
-        figures[f"{name}, too early"] = float(found["precedence"])
-    return figures
+    words = {
+        "missing": "missing",
+        "repeated": "repeated",
+        "none of the tasks": "unknown",
+        "too early": "precedence",
+    }
+    found = {name: Counter[str](fault.kind for fault in faults(name)) for name in names()}
+    return {f"{name}, {word}": found[name][kind] for name in names() for word, kind in words.items()}
 
 
 def statements() -> Figures:
     """The text on Figs. 4.11 and 4.12 (Dhanaraj 4.5): 1 if it holds for the schedules by the rule."""
 
-    def least(table: str, most: int) -> float:
-        return min(schedule_by_rule(as_printed(table), p).efficiency for p in range(1, most + 1))
-
-    def most_used(table: str) -> int:
-        return max(
-            p for p in range(1, ENOUGH + 1) if schedule_by_rule(as_printed(table), p).efficiency > HIGH
-        )
+    def high(table: str) -> list[int]:
+        """The numbers of processors that are used well."""
+        every = range(1, ENOUGH + 1)
+        return [p for p in every if schedule_by_rule(as_printed(table), p).efficiency > HIGH]
 
     general, stanford = as_printed(GENERAL), as_printed(STANFORD)
     return {
-        "general arm, over 98 % up to 6 processors": float(least(GENERAL, 6) > HIGH),
-        "Stanford arm, over 98 % up to 4 processors": float(least(STANFORD, 4) > HIGH),
-        "general arm, ideal number of processors": float(most_used(GENERAL)),
-        "Stanford arm, ideal number of processors": float(most_used(STANFORD)),
+        "general arm, over 98 % up to 6 processors": high(GENERAL)[:6] == [1, 2, 3, 4, 5, 6],
+        "Stanford arm, over 98 % up to 4 processors": high(STANFORD)[:4] == [1, 2, 3, 4],
+        "general arm, ideal number of processors": high(GENERAL)[-1],
+        "Stanford arm, ideal number of processors": high(STANFORD)[-1],
         "Stanford arm, tasks saved, %": 100.0 * (1.0 - stanford.graph.total / general.graph.total),
-        "general arm, concurrency": float(general.concurrency),
-        "Stanford arm, concurrency": float(stanford.concurrency),
+        "general arm, concurrency": general.concurrency,
+        "Stanford arm, concurrency": stanford.concurrency,
     }
 
 
@@ -228,7 +223,7 @@ def _stanford_vectors() -> tuple[Floats, Floats]:
     return np.array([link.s for link in links]), np.array([*ways, np.zeros(3)])
 
 
-def _longest(tasks: Sequence[Subtask]) -> float:
+def _longest(tasks: Sequence[Subtask]) -> int:
     """The longest chain of subtasks of one recursion of one link, in tasks."""
     numbers = {task.number for task in tasks}
     depth: dict[int, int] = {}
@@ -236,7 +231,7 @@ def _longest(tasks: Sequence[Subtask]) -> float:
         depth[task.number] = 1 + max(
             (depth[k] for k, shift in task.after if shift == 0 and k in numbers), default=0
         )
-    return float(max(depth.values()))
+    return max(depth.values())
 
 
 def _levels(layered: Layered, name: str) -> float:
@@ -244,7 +239,8 @@ def _levels(layered: Layered, name: str) -> float:
 
 
 def _layers(layered: Layered) -> Figures:
-    figures = {f"layer {k}": float(len(row)) for k, row in enumerate(layered.rows, start=1)}
-    figures["layers"] = float(len(layered.rows))
-    figures["tasks"] = layered.graph.total
-    return figures | {"maximum concurrency": float(layered.concurrency)}
+    return {f"layer {k}": len(row) for k, row in enumerate(layered.rows, start=1)} | {
+        "layers": len(layered.rows),
+        "tasks": layered.graph.total,
+        "maximum concurrency": layered.concurrency,
+    }

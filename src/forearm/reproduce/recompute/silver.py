@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -59,9 +60,9 @@ def cross_tensor() -> Figures:
     even = [P[i, j, k] for i, j, k in product(range(3), repeat=3) if (j - i) % 3 == 1 and (k - j) % 3 == 1]
     odd = [P[i, j, k] for i, j, k in product(range(3), repeat=3) if (j - i) % 3 == 2 and (k - j) % 3 == 2]
     return {
-        "P of an even permutation": _common(even),
-        "P of an odd permutation": _common(odd),
-        "P otherwise": float(np.abs(P).sum() - np.abs(even).sum() - np.abs(odd).sum()),
+        "P of an even permutation": common(even),
+        "P of an odd permutation": common(odd),
+        "P otherwise": np.abs(P).sum() - np.abs(even).sum() - np.abs(odd).sum(),
         "2.2, W W^T - 1": apart(W @ W.T, one),
         "2.3": apart(np.einsum("ijk,ijl->kl", P, P), 2.0 * one),
         "2.4": apart(np.einsum("ijk,ilm->jklm", P, P), pairs),
@@ -73,7 +74,7 @@ def freedoms() -> Figures:
     arm, q, qd, _ = state()
     at = LinkState(arm, q, qd)
     rates = np.array([rotation_rate(w, at.W).ravel() for w in at.dw.T])
-    return {"independent": float(np.linalg.matrix_rank(rates))}
+    return {"independent": np.linalg.matrix_rank(rates)}
 
 
 def rotations() -> Figures:
@@ -164,14 +165,17 @@ def forces() -> Figures:
 
 def published() -> Figures:
     """Silver 1.2, 1.4: ratios of published counts, multiplications plus additions, six links."""
-    from forearm.counting.printed import printed
+    from forearm.counting.printed import figure
 
-    figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
-    uicker, big, small, plain = (figures[f"dhanaraj-1.1-{name}"] for name in PUBLISHED)
+    counts = [sum(figure(f"dhanaraj-1.1-{name}")["printed"]) for name in PUBLISHED]
+    return {"operations": counts[0]} | ratios(*counts)
+
+
+def ratios(direct: float, big: float, small: float, plain: float) -> Figures:
+    """What he compares: Uicker's form, the recursions on 4x4 and on 3x3 matrices, and Newton-Euler."""
     return {
-        "operations": uicker,
         "4x4 over Newton-Euler": big / plain,
-        "direct over 4x4": uicker / big,
+        "direct over 4x4": direct / big,
         "4x4 over 3x3": big / small,
         "3x3 over Newton-Euler": small / plain,
     }
@@ -200,6 +204,6 @@ def _each(arm: Arm, q: Floats, qd: Floats) -> list[tuple[float, Floats, Floats, 
     return made
 
 
-def _common(values: list[float]) -> float:
+def common(values: Sequence[float]) -> float:
     """The common value, NaN if they differ."""
     return float(values[0]) if len(set(values)) == 1 else float("nan")

@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -62,24 +62,14 @@ def by_hand(h: float, as_printed: bool) -> Floats:
 def orders() -> Figures:
     """Swartz p. 13: the orders of our rk3 and of the formula as printed, from halving the step."""
     arm = load_builtin(ARM)
-    rest = np.zeros(arm.n)
-
-    def by_rk3(h: float) -> Floats:
-        end: Floats = simulate(arm, START, rest, TIME, voltage=VOLTAGE, method="rk3", step=h).q[-1]
-        return end
-
-    truth = simulate(
-        arm, START, rest, TIME, voltage=VOLTAGE, method="dp87", accuracy=Accuracy(rtol=1e-12, atol=1e-13)
-    ).q[-1]
-    runs: dict[str, Callable[[float], Floats]] = {
-        "rk3": by_rk3,
-        "as printed": lambda h: by_hand(h, as_printed=True),
+    run = partial(simulate, arm, START, np.zeros(arm.n), TIME, voltage=VOLTAGE)
+    truth = run(method="dp87", accuracy=Accuracy(rtol=1e-12, atol=1e-13)).q[-1]
+    ends = {
+        "rk3": [run(method="rk3", step=h).q[-1] for h in STEPS],
+        "as printed": [by_hand(h, as_printed=True) for h in STEPS],
     }
-    figures: Figures = {}
-    for name, at in runs.items():
-        coarse, fine = (np.abs(at(h) - truth).max() for h in STEPS)
-        figures[f"order, {name}"] = math.log2(coarse / fine)
-    return figures
+    errors = {name: [np.abs(q - truth).max() for q in found] for name, found in ends.items()}
+    return {f"order, {name}": math.log2(coarse / fine) for name, (coarse, fine) in errors.items()}
 
 
 @lru_cache(maxsize=1)

@@ -13,6 +13,7 @@ from forearm.files.builtin import load_builtin
 from forearm.kinematics import forward, jacobian
 from forearm.model import model_of
 from forearm.reproduce.recompute import Figures, apart
+from forearm.reproduce.recompute.silver import common
 from forearm.reproduce.recompute.swartz import ARM
 from forearm.spatial import Floats, inverse_pose, tilde
 
@@ -32,15 +33,13 @@ def layout() -> Figures:
     parents = [body.parent for body in model_of(arm).bodies]
     neighbours = {1 + parents.count(i) for i in range(arm.n - 1)}
     return {
-        "links, the base among them": float(len(arm.links)),
-        "joints": float(arm.n),
-        "odd joints that turn a link about its length": float(along[::2].sum()),
-        "even joints that swing it": float((~along[1::2]).sum()),
-        "translational joints": float(sum(joint.kind == "prismatic" for joint in arm.joints)),
-        "neighbours of a link between base and hand": float(neighbours.pop())
-        if len(neighbours) == 1
-        else float("nan"),
-        "constants of a joint": float(np.linalg.matrix_rank(_slopes(), tol=1e-3)),
+        "links, the base among them": len(arm.links),
+        "joints": arm.n,
+        "odd joints that turn a link about its length": along[::2].sum(),
+        "even joints that swing it": (~along[1::2]).sum(),
+        "translational joints": sum(joint.kind == "prismatic" for joint in arm.joints),
+        "neighbours of a link between base and hand": common([*neighbours]),
+        "constants of a joint": np.linalg.matrix_rank(_slopes(), tol=1e-3),
     }
 
 
@@ -112,5 +111,5 @@ def integration() -> Figures:
     nodes = np.array([0.0, 0.5, 1.0])
     b = np.linalg.solve(np.vander(nodes, increasing=True).T, 1.0 / np.arange(1, 4))
     of_k2 = 1.0 / (6.0 * b[2] * nodes[1])
-    weights = {f"weight of c{i + 1} and k{i + 1}, over 6": float(6.0 * weight) for i, weight in enumerate(b)}
-    return {**weights, "k3: of k2": float(of_k2), "k3: of k1": float(nodes[2] - of_k2)}
+    weights = {f"weight of c{i + 1} and k{i + 1}, over 6": 6.0 * weight for i, weight in enumerate(b)}
+    return {**weights, "k3: of k2": of_k2, "k3: of k1": nodes[2] - of_k2}

@@ -19,7 +19,6 @@ from forearm.trajectories import MotionLimits, Switching, bang_bang
 
 ARM, JOINTS = "stanford", 6  # Scheinman's arm
 ACCELERATION, VELOCITY, LOWER, UPPER = 0.5, 3.0, -1.0, 9.0  # of Fig. 5
-SIGNS = (1.0, -1.0)
 LASTING = 1e-6  # s: shorter segments are rounding errors, of which times take the square root
 PAIRS = 400  # pairs of states between which motions are planned
 
@@ -32,7 +31,7 @@ def orientation() -> Figures:
     for k in range(2, len(points) + 1):
         relative = np.concatenate([-tilde(point - points[0]) for point in points[1:k]])  # w -> w x (p - p1)
         if np.linalg.matrix_rank(relative) == 3:
-            return {"points that fix the orientation": float(k)}
+            return {"points that fix the orientation": k}
     raise AssertionError
 
 
@@ -47,9 +46,9 @@ def wrist() -> Figures:
     length = np.linalg.norm(T[:, :3, 3] - moved, axis=1)
     from_hand = T[:, :3, 3] - length.mean() * T[:, :3, 2]
     return {
-        "W moved by q4, q5, q6": float(np.ptp(moved, axis=0).max()),
-        "distance of W and H, change": float(np.ptp(length)),
-        "W from hand position and orientation alone": float(np.abs(from_hand - moved).max()),
+        "W moved by q4, q5, q6": np.ptp(moved, axis=0).max(),
+        "distance of W and H, change": np.ptp(length),
+        "W from hand position and orientation alone": np.abs(from_hand - moved).max(),
     }
 
 
@@ -66,19 +65,18 @@ def switching() -> Figures:
     """Waters III: the largest number of acceleration changes in a time-optimal motion, and of intersecting
     pairs of extremal lines.
     """
-    most = {False: 0, True: 0}
+    changes: dict[bool, list[int]] = {False: [], True: []}
     for motion in _motions():
         accelerations = [a for a, _ in _phases(motion)]
-        changes = sum(a != b for a, b in pairwise(accelerations))
-        most[0.0 in accelerations] = max(most[0.0 in accelerations], changes)
+        changes[0.0 in accelerations].append(sum(a != b for a, b in pairwise(accelerations)))
     limits = MotionLimits(ACCELERATION, VELOCITY, LOWER, UPPER)
     ways = max(_meeting(*ends) for ends in _ends())
     slow = bang_bang([1.0], [1.0], [5.0], [-1.0], limits)
     return {
-        "changes, velocity limit not reached": float(most[False]),
-        "changes, velocity limit reached": float(most[True]),
-        "intersecting pairs at most": float(ways),
-        "changes from A to a B of negative velocity": float(len(_phases(slow)) - 1),
+        "changes, velocity limit not reached": max(changes[False]),
+        "changes, velocity limit reached": max(changes[True]),
+        "intersecting pairs at most": ways,
+        "changes from A to a B of negative velocity": len(_phases(slow)) - 1,
     }
 
 
@@ -87,12 +85,13 @@ def orders() -> Figures:
     from forearm.counting import waters
     from forearm.counting.polynomial import fit
 
-    return {
-        "naive, matrix products": float(fit(lambda n: waters.naive_shared(n).m).degree),
-        "naive, order-16 operations": float(fit(lambda n: waters.naive_shared(n).a).degree),
-        "improved, matrix products": float(fit(lambda n: waters.final(n).m).degree),
-        "improved, order-16 operations": float(fit(lambda n: waters.final(n).a).degree),
+    polynomials = {
+        "naive, matrix products": fit(lambda n: waters.naive_shared(n).m),
+        "naive, order-16 operations": fit(lambda n: waters.naive_shared(n).a),
+        "improved, matrix products": fit(lambda n: waters.final(n).m),
+        "improved, order-16 operations": fit(lambda n: waters.final(n).a),
     }
+    return {name: polynomial.degree for name, polynomial in polynomials.items()}
 
 
 def matrices() -> Figures:
@@ -101,13 +100,15 @@ def matrices() -> Figures:
     X, Y, v, s = graph.inputs("X", 4, 4), graph.inputs("Y", 4, 4), graph.inputs("v", 4), graph.input("s")
     rows, from_hand = _recurrence(JOINTS), _from_hand(JOINTS)
     every = [u for row in rows for u in row]
-    return {
-        "multiplications of a matrix product": float(graph.counts(list(X @ Y)).mul),
-        "additions of a sum": float(graph.counts(list(X + Y)).add),
-        "multiplications of scalar times matrix": float(graph.counts(list(X * s)).mul),
-        "multiplications of vector times matrix": float(graph.counts(list(v @ X)).mul),
-        "multiplications of the trace of a product": float(graph.counts((X * Y).sum()).mul),
-        "U_ij of six joints": float(len(every)),
+    one = {
+        "a matrix product": X @ Y,
+        "scalar times matrix": X * s,
+        "vector times matrix": v @ X,
+        "the trace of a product": (X * Y).sum(),
+    }
+    return {f"multiplications of {name}": graph.counts(result).mul for name, result in one.items()} | {
+        "additions of a sum": graph.counts(X + Y).add,
+        "U_ij of six joints": len(every),
         "products for all U_ij over those for the U_ni": _products(every) / _products(rows[-1]),
         "the same, the U_ni multiplied from both ends": _products(every) / _products(from_hand),
     }
@@ -117,10 +118,9 @@ def factors() -> Figures:
     """Waters IV: the gain of 3x3 over 4x4 matrices for one product, and by Hollerbach's counts as Dhanaraj
     prints them.
     """
-    from forearm.counting.printed import printed
+    from forearm.counting.printed import figure
 
-    figures = {figure["id"]: sum(figure["printed"]) for figure in printed()["figure"]}
-    big, small = (figures[f"dhanaraj-1.1-hollerbach-{size}"] for size in ("4x4", "3x3"))
+    big, small = (sum(figure(f"dhanaraj-1.1-hollerbach-{size}")["printed"]) for size in ("4x4", "3x3"))
     return {
         "3x3 for 4x4, by Hollerbach's counts": big / small,
         "3x3 for 4x4, of one product": 4.0**3 / 3.0**3,
@@ -148,7 +148,7 @@ def interaction() -> Figures:
         inertia=inertia,
     )
     M = inertia_matrix(arm, np.array([0.3, 0.5, 0.4, 0.6, -0.8]))[:3, :3]
-    return {"elements between sliding joints, kg": float(np.abs(M - np.diag(np.diag(M))).max())}
+    return {"elements between sliding joints, kg": np.abs(M - np.diag(np.diag(M))).max()}
 
 
 def _state() -> tuple[Any, Floats, Floats]:
@@ -193,10 +193,9 @@ def _meeting(x0: float, v0: float, x1: float, v1: float) -> int:
     forward time.
     """
     found = 0
-    for sign in SIGNS:
-        a = sign * ACCELERATION
+    for a in (-ACCELERATION, ACCELERATION):
         square = 0.5 * (v0**2 + v1**2) + a * (x1 - x0)
-        roots = [] if square < 0.0 else [s * np.sqrt(square) for s in SIGNS]
+        roots = [] if square < 0.0 else [-np.sqrt(square), np.sqrt(square)]
         found += any((c - v0) / a >= 0.0 and (c - v1) / a >= 0.0 for c in roots)
     return found
 
@@ -204,12 +203,10 @@ def _meeting(x0: float, v0: float, x1: float, v1: float) -> int:
 def _recurrence(n: int) -> list[list[Any]]:
     """U_ij for all j <= i, row by row: U_ij = U_(i-1)j A_i, U_ii = W_(i-1) dA_i."""
     A, dA = _links(n)
-    rows, W = [], None
-    row: list[Any] = []
-    for i in range(n):
-        row = [*(u @ A[i] for u in row), dA[i] if W is None else W @ dA[i]]
-        W = A[i] if W is None else W @ A[i]
-        rows.append(row)
+    rows, W = [[dA[0]]], A[0]
+    for i in range(1, n):
+        rows.append([*(u @ A[i] for u in rows[-1]), W @ dA[i]])
+        W = W @ A[i]
     return rows
 
 

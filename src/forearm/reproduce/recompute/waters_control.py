@@ -84,12 +84,13 @@ def shares() -> Figures:
     """
     from forearm.counting import waters
     from forearm.counting.matrices import MatrixCounts
+    from forearm.counting.printed import figure
 
     total = waters.final(JOINTS).weight
     gravity, velocities = (
         total - stage(JOINTS).weight for stage in (waters.without_gravity, waters.without_velocity)
     )
-    locked = MatrixCounts(*_printed("waters-locked")).weight
+    locked = MatrixCounts(*figure("waters-locked")["printed"]).weight
     return {
         "gravity": 100.0 * gravity / total,
         "velocities": 100.0 * velocities / total,
@@ -101,10 +102,11 @@ def shares() -> Figures:
 
 def times() -> Figures:
     """Times that follow from his 8 s and his counts of matrix products, and the product of his speed-ups."""
-    naive, recursive = (_printed(f"waters-{x}")[0] for x in ("naive-m", "recursive"))
-    (as_written,) = (float(v) for label, v, _ in _values("waters-time") if label == "as written")
-    (reformulated,) = (float(v) for label, v, _ in _values("waters-speedups") if label == "overall")
-    overall = reformulated * AS_3X3 * FIXED_POINT
+    from forearm.counting.printed import figure
+
+    naive, recursive = (figure(f"waters-{x}")["printed"][0] for x in ("naive-m", "recursive"))
+    as_written = _stated("waters-time", "as written")
+    overall = _stated("waters-speedups", "overall") * AS_3X3 * FIXED_POINT
     return {
         "recurrences, s": as_written * recursive / naive,
         "speed-up of everything": overall,
@@ -114,31 +116,17 @@ def times() -> Figures:
 
 def repetitions() -> Figures:
     """How often U_66 and L_6 are computed if every term of F_i is evaluated as written."""
-    computed = {"U_66": 0, "L_6": 0}
-
-    def U(j: int, i: int) -> None:
-        computed["U_66"] += (j, i) == (JOINTS, JOINTS)
-
-    for i in range(1, JOINTS + 1):
-        for j in range(i, JOINTS + 1):
-            U(j, i)  # in the trace
-            U(j, i)  # in G_ji
-            for k in range(1, j + 1):
-                U(j, k)  # in P_j
-            computed["L_6"] += j == JOINTS
-    return {name: float(count) for name, count in computed.items()}
+    terms = [(j, i) for i in range(1, JOINTS + 1) for j in range(i, JOINTS + 1)]
+    # U_ji in the trace and in G_ji, and U_jk in P_j for each k up to j
+    U = [(j, i) for j, i in terms for _ in ("trace", "G")] + [
+        (j, k) for j, _ in terms for k in range(1, j + 1)
+    ]
+    return {"U_66": U.count((JOINTS, JOINTS)), "L_6": sum(j == JOINTS for j, _ in terms)}
 
 
-def _printed(name: str) -> list[int]:
-    from forearm.counting.printed import printed
-
-    (figure,) = (f["printed"] for f in printed()["figure"] if f["id"] == name)
-    counts: list[int] = figure
-    return counts
-
-
-def _values(item: str) -> tuple[tuple[str, str, str], ...]:
+def _stated(item: str, label: str) -> float:
+    """A value as the catalogue has it."""
     from forearm.reproduce.catalogue import catalogue
 
-    (found,) = (i.values for i in catalogue("waters") if i.id == item)
-    return found
+    values = (value for i in catalogue("waters") if i.id == item for value in i.values)
+    return next(float(value.printed) for value in values if value.label == label)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.hermite import hermite_by_share
 from forearm.trajectories.roots import roots_within, values_within
@@ -24,6 +23,7 @@ from forearm.trajectories.sampling import (
     sampled,
     save_motion,
 )
+from forearm.values import frozen
 
 Derivatives = tuple[Floats, Floats, Floats, Floats, Floats]
 ORDERS = 5  # q, qd, qdd, qddd, qdddd

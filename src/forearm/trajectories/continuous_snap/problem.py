@@ -11,13 +11,12 @@ from math import perm
 
 import numpy as np
 
-from forearm.records import frozen
 from forearm.spatial import Flags, Floats
 from forearm.trajectories.continuous_snap.least_snap import calm_states, least_snap_states
 from forearm.trajectories.continuous_snap.motion import ORDERS, SmoothMotion
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.paths.hermite import hermite_by_share
-from forearm.values import LARGEST
+from forearm.values import LARGEST, frozen
 
 DriveSlowness = Callable[[Floats, Floats, Floats], Floats]  # q, qd, qdd (m, n) -> (m,)
 LAYER = 2.0  # over the tension: share of a segment in its first and last polynomials

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.jerk_limited.joint import extremes
 from forearm.trajectories.sampling import (
@@ -20,6 +19,7 @@ from forearm.trajectories.sampling import (
     sampled,
     save_motion,
 )
+from forearm.values import frozen
 
 NAMES = ("points", "velocities", "accelerations", "phases", "jerks", "segments")
 

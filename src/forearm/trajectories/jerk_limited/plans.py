@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from forearm.errors import InputError
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.bangbang import many_states
 from forearm.trajectories.jerk_limited.compiled_joint import STATES
@@ -24,6 +23,7 @@ from forearm.trajectories.jerk_limited.motion import JerkMotion
 from forearm.trajectories.joint import NEVER
 from forearm.trajectories.limits import MotionLimits
 from forearm.trajectories.plan_status import PlanStatus
+from forearm.values import frozen
 
 ROWS = 1024  # plans per block, so that intermediate results fit into the cache
 

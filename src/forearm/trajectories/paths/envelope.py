@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
-from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.paths.splines import MOST, checked_points, distinct, spline
 from forearm.trajectories.polygon import from_segment, largest_distances
 from forearm.trajectories.roots import to_bernstein
-from forearm.values import check_kind, check_number
+from forearm.values import check_kind, check_number, frozen
 
 HALVINGS = 60  # bisections per side
 NEAREST = 1e-9  # of the length: no points are added to shorter sections

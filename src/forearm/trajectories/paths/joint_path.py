@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
-from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.roots import roots_within
 from forearm.trajectories.sampling import States, piece_at, within
-from forearm.values import as_floats, check_ending, check_name
+from forearm.values import as_floats, check_ending, check_name, frozen
 
 ROUNDING = 1e-12  # of the length: a place this little beyond the end counts as the end
 STILL = 1e-12  # of the largest q': a joint slower than this throughout a piece is at rest

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.continuous_snap.motion import Derivatives
 from forearm.trajectories.sampling import States, motion_columns, sampled, save_motion
 from forearm.trajectories.series.basis import series_derivatives, spline_knots
+from forearm.values import frozen
 
 FINEST = 1e-3  # s between samples for extremes
 MOST = 200_000  # limit of these samples

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.drives.motor import DAC, constants_of
 from forearm.errors import InputError, shorten
-from forearm.records import declaration, frozen
+from forearm.records import declaration
 from forearm.spatial import Floats
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.limits import fastest_of
 from forearm.trajectories.path_options import PathLimits, is_along
-from forearm.values import as_floats
+from forearm.values import as_floats, frozen
 
 PER_JOINT = ("velocity", "acceleration", "torque", "current", "voltage", "jerk")
 UNITS: dict[str, str] = {

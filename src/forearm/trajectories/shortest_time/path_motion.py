@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.sampling import States, piece_at, sampled, times_within
 from forearm.trajectories.shortest_time.profile import Profile
-from forearm.values import check_ending
+from forearm.values import check_ending, frozen
 
 FINER = 10  # samples per interval for extremes
 

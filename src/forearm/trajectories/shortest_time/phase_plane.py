@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forearm.charts import QUIET, Band, Chart, Curve, CurveLook, Mark, look
-from forearm.records import frozen
 from forearm.spatial import Floats
+from forearm.values import frozen
 
 if TYPE_CHECKING:
     from forearm.trajectories.shortest_time.timing import PathTiming

@@ -14,7 +14,6 @@ from forearm.arm.arm import Arm
 from forearm.errors import ForearmError
 from forearm.kernels.scan import CompiledScan, compile_scan
 from forearm.kernels.traced_function import TracedFunction, compile_function
-from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.drive_limits import DriveLimits
 from forearm.trajectories.paths.joint_path import JointPath
@@ -23,6 +22,7 @@ from forearm.trajectories.shortest_time.limit_rows import AT_REST, HAND_KIND, Ro
 from forearm.trajectories.shortest_time.path_limits import LimitCurves
 from forearm.trajectories.shortest_time.path_loads import path_place
 from forearm.trajectories.shortest_time.speed_steps import NEAR, traced_backward, traced_forward, traced_top
+from forearm.values import frozen
 
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from forearm.progress import Progress
-from forearm.records import frozen
 from forearm.spatial import Floats, Indices
 from forearm.trajectories.paths.joint_path import JointPath
 from forearm.trajectories.shortest_time.profile import (
@@ -19,6 +18,7 @@ from forearm.trajectories.shortest_time.profile import (
     Profile,
     fastest_profile,
 )
+from forearm.values import frozen
 
 INSIDE = np.array([0.01, 0.25, 0.5, 0.75, 0.99])  # of an interval: where limits are checked between its ends
 ALLOWED = 1.0 / USED - 1.0  # of the usable part of a limit: tolerance between nodes

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.tables import Report, number
 from forearm.trajectories.shortest_time.jerk_stage import has_jerk_limits, smoothed
@@ -24,6 +23,7 @@ from forearm.trajectories.shortest_time.profile import (
     smaller_at_nodes,
 )
 from forearm.trajectories.shortest_time.refine import Boundary
+from forearm.values import frozen
 
 MOMENTS = np.array([1e-6, 0.5, 1.0 - 1e-6])  # of an interval, at which shares are evaluated
 BINDING = 0.98  # of a limit: share from which it counts as binding

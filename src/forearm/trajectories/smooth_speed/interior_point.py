@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.band_solver import BandSolver
 from forearm.trajectories.smooth_speed.speed_elements import SpeedElements, spread, values_at, windows
+from forearm.values import frozen
 
 MAX_STEPS = 60
 HELD = 1e-6  # tolerance of a row, scaled to about 1

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from forearm.errors import InputError
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.smooth_limits import SmoothLimits
 from forearm.trajectories.smooth_speed.speed_elements import GivenNode
+from forearm.values import frozen
 
 Boundary = tuple[tuple[float, float | None], tuple[float, float | None]]
 LEAST = 1e-6  # of the largest x: minimum of the initial guess where the first stage is at rest

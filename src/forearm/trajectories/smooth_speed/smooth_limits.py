@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.smooth_speed.speed_elements import SpeedShape
+from forearm.values import frozen
 
 HalfPlanes = Callable[[Floats, Floats], tuple[Floats, Floats, Floats]]
 BETWEEN = np.arange(1, 10) / 10  # fractions of an interval's time at which jerks are checked

@@ -15,7 +15,6 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.progress import Progress
-from forearm.records import frozen
 from forearm.spatial import Floats
 from forearm.trajectories.sampling import from_zero
 from forearm.trajectories.smooth_speed.interior_point import InnerSolution, shortest
@@ -28,6 +27,7 @@ from forearm.trajectories.smooth_speed.speed_elements import (
     values_at,
 )
 from forearm.trajectories.smooth_speed.speed_rows import row_name, speed_rows
+from forearm.values import frozen
 
 MAX_ITERATIONS = 12
 GAP = 1e-5  # relative, of the duration

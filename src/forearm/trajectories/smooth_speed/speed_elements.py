@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from forearm.records import frozen
 from forearm.spatial import Flags, Floats
+from forearm.values import frozen
 
 GAUSS = ((0.5 - np.sqrt(1 / 12), 0.5), (0.5 + np.sqrt(1 / 12), 0.5))  # points and weights, on [0, 1]
 

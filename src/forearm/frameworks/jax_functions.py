@@ -14,6 +14,8 @@ from forearm.frameworks.jax_arguments import as_number, parameter_values
 from forearm.kernels.dispatch import refuse
 from forearm.kernels.function_names import check_precision
 from forearm.kernels.kernel import Kernel
+from forearm.kernels.rollout_arguments import Drive, RolloutPlan, required
+from forearm.records import flat
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
@@ -70,36 +72,31 @@ class JaxFunctions:
             check_choice(name, FUNCTIONS, "fused, function")
         return self._function(tuple(dict.fromkeys(names)), by_name=True)
 
+    @flat(plan=RolloutPlan)
     def simulate(
         self,
         q0: Any,
         qd0: Any,
         *,
-        steps: int,
-        step: float,
-        method: str = "rk4",
+        plan: RolloutPlan | None = None,
         torque: Any = None,
         voltage: Any = None,
-        record: int | None = None,
         parameters: Any = None,
     ) -> Rollout:
         """Simulate many arms as in `Kernel.simulate`;
         differentiable in reverse mode for arms without dry friction.
 
         Args:
-            q0, qd0: joint coordinates and velocities at the start, (..., n).
-            steps: number of steps.
-            step: step size, s.
-            method: "rk3", "rk4" or "gill".
+            q0, qd0: joint coordinates and velocities at the start, (..., n); as is the result, or (...,
+                records, n).
+            plan: the following options as a record.
             torque, voltage: N m (N), or V: (..., n) held, or (..., steps, n) held over each step.
-            record: steps between recorded states, (..., records, n); None: only the final state, (..., n).
             parameters: values of the open parameters.
         """
         from forearm.frameworks.jax_rollout import simulate
-        from forearm.kernels.rollout_arguments import plan_of
 
-        plan = plan_of(steps, step, method, record)
-        return simulate(self.kernel, (q0, qd0), plan, {"torque": torque, "voltage": voltage}, parameters)
+        drive = Drive(torque=torque, voltage=voltage)
+        return simulate(self.kernel, (q0, qd0), required(plan), drive, parameters)
 
     def _function(self, names: tuple[str, ...], by_name: bool = False) -> JaxFunction:
         key = (*names, "by name") if by_name else names

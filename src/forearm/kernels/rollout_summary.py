@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import constants_of
 from forearm.errors import InputError, located, shorten
 from forearm.kernels.arrays import Array
 from forearm.kernels.cache_key import told
@@ -164,6 +163,7 @@ def traced_summaries(summaries: tuple[Summary, ...], request: SummaryRequest) ->
     from forearm.codegen.program import Argument
     from forearm.codegen.simulation_step import TracedPlant
     from forearm.codegen.tracing import Tracing
+    from forearm.drives.motor import constants_of
     from forearm.reduction.symbolic import chosen_parameters
     from forearm.symbols import refined
     from forearm.symbols.content import content

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from forearm.errors import InputError
-from forearm.kernels.arrays import Array, DType
+from forearm.kernels.arrays import Array
 from forearm.kernels.cuda.driver import driver
 
 
@@ -84,28 +84,6 @@ class ArrayLibrary(Protocol):
         """The sum over the first axis of an array that is ready on the stream, in the library's own order."""
 
 
-def where(array: DeviceArray) -> str:
-    """For messages: an array's library and device."""
-    return f"{array.library.name}, device {array.device}"
-
-
-def check_numbers(name: str, array: DeviceArray, dtype: DType) -> None:
-    """Raise if an array has another dtype: a kernel would misinterpret its bytes."""
-    if array.dtype != dtype.name:
-        compile = f", or fa.compile(arm, dtype={array.dtype!r})" if array.dtype.startswith("float") else ""
-        raise InputError(
-            f"expected {dtype.name} on the device, got {array.dtype}; convert it{compile}.", name
-        )
-
-
-def check_device(name: str, array: DeviceArray, first: str, lead: DeviceArray) -> None:
-    """Raise if two arrays lie on different devices."""
-    if array.device != lead.device:
-        raise InputError(
-            f"{first} is on device {lead.device}; expected {name} there too, got {where(array)}.", name
-        )
-
-
 def check_place(name: str, array: DeviceArray) -> None:
     """Raise unless the whole array is memory of its device that this process's context may read.
 
@@ -161,29 +139,3 @@ def is_across(one: DeviceArray, other: DeviceArray) -> bool:
     if (one.address, one.shape) == (other.address, other.shape):
         return False
     return one.address < other.address + _bytes(other) and other.address < one.address + _bytes(one)
-
-
-def checked_out(
-    given: Sequence[Any],
-    shapes: Sequence[tuple[int, ...]],
-    dtype: DType,
-    first: str,
-    lead: DeviceArray,
-    found: Sequence[DeviceArray | None],
-) -> list[DeviceArray]:
-    """Check arrays given as `out`; None among them is a host array."""
-    made = []
-    for shape, array, value in zip(shapes, found, given, strict=True):
-        if array is None:
-            raise InputError(
-                f"{first} is on device {lead.device} ({lead.library.name}); expected an array "
-                f"there, got {type(value).__name__} in host memory.",
-                "out",
-            )
-        fits = array.shape == shape and array.dtype == dtype.name and array.is_contiguous
-        if not fits or not array.is_writeable:
-            got = f"{array.shape} of {array.dtype}"
-            raise InputError(f"expected a writeable C-contiguous array {shape} of {dtype}, got {got}.", "out")
-        check_device("out", array, first, lead)
-        made.append(array)
-    return made

@@ -24,8 +24,7 @@ def cell_function(
     unknown = unknown_of(body, list(values.values()))
     compute(body, traced.graph, traced.results, values)
     made = {
-        name: [body.op("fadd", result(body, e, values), unknown) for e in some.flat]
-        for name, some in traced.results.items()
+        name: [result(body, e, values) + unknown for e in some.flat] for name, some in traced.results.items()
     }
     for array, some in made.items():
         for at, value in zip(layout.places(array), some, strict=True):

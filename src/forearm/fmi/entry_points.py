@@ -47,7 +47,7 @@ class EntryPoints:
         """
         f = IRFunction(f"{self.letters}{name}", SOMETHING | dict(arguments), "i32")
         status = f.call("fmu.entered", f.arguments[0], modes, kind="i32")
-        with f.unless(f.compared("eq", status, 0)):
+        with f.unless(status.equals(0)):
             f.ret(status)
         yield f, f.arguments
         if f.here:
@@ -73,7 +73,7 @@ class EntryPoints:
         """Add getters and setters of types that no variable has: OK for zero references, else an error."""
         for name in names:
             with self.named(name, {"references": "ptr", "count": "i64"}) as (f, given):
-                f.ret(f.chosen(f.compared("eq", given[2], 0), OK, ERROR))
+                f.ret(f.chosen(given[2].equals(0), OK, ERROR))
 
     def constant_text(self, name: str, constant: str) -> None:
         """Add a function that returns a string."""
@@ -92,7 +92,7 @@ def life(e: EntryPoints, state: str) -> None:
     with e.named("ExitInitializationMode", {}, INITIALIZATION) as (f, given):
         f.call("fmu.fresh", given[0])
         kind = f.call("fmu.kind", given[0], kind="i64")
-        f.store(f.chosen(f.compared("eq", kind, 1), EVENT, STEPPING), f.at(given[0], MODE, "i8"))
+        f.store(f.chosen(kind.equals(1), EVENT, STEPPING), f.at(given[0], MODE, "i8"))
     e.moves("Terminate", EVENT | CONTINUOUS | STEPPING, TERMINATED)
     with e.named("Reset", {}) as (f, given):
         f.call("fmu.reset", given[0])
@@ -105,15 +105,15 @@ def life(e: EntryPoints, state: str) -> None:
     with e.named(f"Set{state}", {"state": "ptr"}) as (f, given):
         f.ret(f.call("fmu.restore", *given, kind="i32"))
     with e.named(f"Free{state}", {"state": "ptr"}) as (f, given):
-        is_none = f.compared("eq", given[1], None)
+        is_none = given[1].equals(None)
         with f.unless(is_none):
             there = f.load("ptr", given[1])
-            _released(f, there, f.compared("eq", _kind_less_one(f, there), 2))
+            _released(f, there, _kind_less_one(f, there).equals(2))
             f.store(None, given[1])
 
 
 def _kind_less_one(f: IRFunction, slot: Value) -> Value:
-    return f.op("sub", f.call("fmu.kind", slot, kind="i64"), 1)
+    return f.call("fmu.kind", slot, kind="i64") - 1
 
 
 def _released(f: IRFunction, slot: Value, where: Value) -> None:
@@ -156,14 +156,14 @@ def model_exchange(e: EntryPoints, layout: Layout, derivatives: str) -> None:
 
 
 def _exactly(f: IRFunction, count: Value, size: int) -> None:
-    with f.unless(f.compared("eq", count, size)):
+    with f.unless(count.equals(size)):
         f.ret(ERROR)
 
 
 def stored_if_asked(f: IRFunction, pairs: list[tuple[Value, Value]]) -> None:
     """Store values through the pointers that are not null."""
     for pointer, value in pairs:
-        with f.unless(f.compared("eq", pointer, None)):
+        with f.unless(pointer.equals(None)):
             f.store(value, pointer, align=1)
 
 
@@ -171,7 +171,7 @@ def told_text(tell: Callable[[], IRFunction]) -> list[str]:
     """How an instance logs an error, through `fmu.tell` of its FMI version."""
     f = IRFunction("fmu.told", {"instance": "ptr", "status": "i32", "message": "ptr"}, internal=True)
     instance, status, message = f.arguments
-    logger, environment = (f.load("ptr", f.at(instance, at, "i8")) for at in (LOGGER, ENVIRONMENT))
+    logger, environment = (f.field("ptr", instance, at) for at in (LOGGER, ENVIRONMENT))
     f.call("fmu.tell", logger, environment, f.at(instance, NAME, "i8"), status, message)
     f.ret()
     return [tell().text(), f.text()]

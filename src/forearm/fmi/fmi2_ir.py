@@ -56,7 +56,7 @@ def _tell() -> IRFunction:
     kinds = {"logger": "ptr", "environment": "ptr", "name": "ptr", "status": "i32", "message": "ptr"}
     f = IRFunction("fmu.tell", kinds, internal=True)
     logger, environment, name, status, message = f.arguments
-    with f.unless(f.compared("eq", logger, None)):
+    with f.unless(logger.equals(None)):
         given = (environment, name, status, Value("@category", "ptr"), message)
         f.call(logger, *given, takes="ptr, ptr, i32, ptr, ptr")
     f.ret()
@@ -76,10 +76,10 @@ def _instantiate(e: EntryPoints) -> None:
     }
     f = e.bare("Instantiate", kinds, "ptr")
     name, kind, guid, _, callbacks, *_ = f.arguments
-    with f.when(f.compared("eq", callbacks, None)):
+    with f.when(callbacks.equals(None)):
         f.ret(None)
-    logger, environment = (f.load("ptr", f.at(callbacks, k, "ptr")) for k in (0, 4))
-    what = f.chosen(f.compared("eq", kind, 0), MODEL_EXCHANGE, CO_SIMULATION)
+    logger, environment = (f.entry("ptr", callbacks, k) for k in (0, 4))
+    what = f.chosen(kind.equals(0), MODEL_EXCHANGE, CO_SIMULATION)
     f.ret(f.call("fmu.instance", what, guid, logger, environment, name, kind="ptr"))
     e.add("Instantiate", f)
 
@@ -123,11 +123,11 @@ def _steps(e: EntryPoints, layout: Layout) -> None:
     with e.named("DoStep", {"t": "double", "length": "double", "is_final": "i32"}, STEPPING) as (f, given):
         f.ret(f.call("fmu.step", *given[:3], kind="i32"))
     with e.named("GetRealStatus", {"what": "i32", "value": "ptr"}, ANY) as (f, given):
-        with f.unless(f.compared("eq", given[1], LAST_TIME)):
+        with f.unless(given[1].equals(LAST_TIME)):
             f.ret(DISCARD)
         f.store(f.load("double", cells_of(f, given[0], layout.starts["time"])), given[2])
     with e.named("GetBooleanStatus", {"what": "i32", "value": "ptr"}, ANY) as (f, given):
-        with f.unless(f.compared("eq", given[1], TERMINATED_STATUS)):
+        with f.unless(given[1].equals(TERMINATED_STATUS)):
             f.ret(DISCARD)
         f.store(FALSE, given[2])
     for name in ("GetStatus", "GetIntegerStatus", "GetStringStatus"):

@@ -61,7 +61,7 @@ def _tell() -> IRFunction:
     kinds = {"logger": "ptr", "environment": "ptr", "name": "ptr", "status": "i32", "message": "ptr"}
     f = IRFunction("fmu.tell", kinds, internal=True)
     logger, environment, _, status, message = f.arguments
-    with f.unless(f.compared("eq", logger, None)):
+    with f.unless(logger.equals(None)):
         f.call(logger, environment, status, Value("@category", "ptr"), message)
     f.ret()
     return f
@@ -88,7 +88,7 @@ def _instantiate(e: EntryPoints) -> None:
 def _variables(e: EntryPoints, layout: Layout) -> None:
     for name, does in (("GetFloat64", "fmu.get"), ("SetFloat64", "fmu.set")):
         with e.named(name, FLOAT64) as (f, given):
-            with f.unless(f.compared("eq", given[2], given[4])):  # all variables are scalars
+            with f.unless(given[2].equals(given[4])):  # all variables are scalars
                 f.ret(ERROR)
             f.ret(f.call(does, *given[:4], kind="i32"))
     e.empty(*(f"{does}{kind}" for kind in TYPES for does in ("Get", "Set")))

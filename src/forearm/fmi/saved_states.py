@@ -15,7 +15,7 @@ def _copied() -> str:
     """`void fmu.copied(to, from, bytes)`, whole words of 8 bytes."""
     f = IRFunction("fmu.copied", {"to": "ptr", "from": "ptr", "bytes": "i64"}, internal=True)
     to, source, size = f.arguments
-    with f.loop(0, f.op("lshr", size, 3)) as k:
+    with f.loop(0, size >> 3) as k:
         f.store(f.load("i64", f.at(source, k, "i64"), align=1), f.at(to, k, "i64"), align=1)
     f.ret()
     return f.text()
@@ -25,15 +25,15 @@ def _save(memory: Memory) -> str:
     """`i32 fmu.save(instance, state)`: save its state to *state, in a new slot if that is null."""
     f = IRFunction("fmu.save", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
     instance, state = f.arguments
-    with f.when(f.compared("eq", state, None)):
+    with f.when(state.equals(None)):
         f.ret(ERROR)
-    with f.when(f.compared("eq", f.load("ptr", state), None)):
+    with f.when(f.load("ptr", state).equals(None)):
         made = f.call("fmu.slot", SAVED, kind="ptr")
-        with f.when(f.compared("eq", made, None)):
+        with f.when(made.equals(None)):
             failed(f, instance, ERROR, FULL)
         f.store(made, state)
     to = f.load("ptr", state)
-    with f.unless(f.compared("eq", f.call("fmu.kind", to, kind="i64"), SAVED)):
+    with f.unless(f.call("fmu.kind", to, kind="i64").equals(SAVED)):
         failed(f, instance, ERROR, BAD_STATE)
     f.call("fmu.copied", f.at(to, MODE, "i8"), f.at(instance, MODE, "i8"), memory.saved)
     f.ret(OK)
@@ -44,7 +44,7 @@ def _restore(memory: Memory) -> str:
     """`i32 fmu.restore(instance, state)`."""
     f = IRFunction("fmu.restore", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
     instance, state = f.arguments
-    with f.unless(f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)):
+    with f.unless(f.call("fmu.kind", state, kind="i64").equals(SAVED)):
         failed(f, instance, ERROR, BAD_STATE)
     f.call("fmu.copied", f.at(instance, MODE, "i8"), f.at(state, MODE, "i8"), memory.saved)
     f.ret(OK)
@@ -56,8 +56,8 @@ def _serialize(memory: Memory, tag: int) -> str:
     kinds = {"instance": "ptr", "state": "ptr", "bytes": "ptr", "size": "i64"}
     f = IRFunction("fmu.serialize", kinds, "i32", internal=True)
     instance, state, to, size = f.arguments
-    is_saved = f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)
-    with f.unless(f.op("and", is_saved, f.compared("ult", serialized_size(memory) - 1, size))):
+    is_saved = f.call("fmu.kind", state, kind="i64").equals(SAVED)
+    with f.unless(is_saved & f.compared("ult", serialized_size(memory) - 1, size)):
         failed(f, instance, ERROR, BAD_STATE)
     f.store(tag, to, align=1)
     f.call("fmu.copied", f.at(to, 8, "i8"), f.at(state, MODE, "i8"), memory.saved)
@@ -72,10 +72,10 @@ def _deserialize(memory: Memory, tag: int) -> str:
     instance, source, size, state = f.arguments
     with f.unless(f.compared("ult", serialized_size(memory) - 1, size)):
         failed(f, instance, ERROR, BAD_STATE)
-    with f.unless(f.compared("eq", f.load("i64", source, align=1), tag)):
+    with f.unless(f.load("i64", source, align=1).equals(tag)):
         failed(f, instance, ERROR, BAD_STATE)
     status = f.call("fmu.save", instance, state, kind="i32")
-    with f.unless(f.compared("eq", status, 0)):
+    with f.unless(status.equals(0)):
         f.ret(status)
     to = f.at(f.load("ptr", state), MODE, "i8")
     f.call("fmu.copied", to, f.at(source, 8, "i8"), memory.saved)

@@ -81,12 +81,11 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
         device = f.cast("zext", f.load("i32", frame.asked(offered.device)), "i64")
         with f.unless(f.compared("ult", device, DEVICES)):
             frame.fail("failed", INTERNAL)
-        first = f.op("add", f.op("mul", device, len(LAUNCH)), len(ENTRIES))
+        first = device * len(LAUNCH) + len(ENTRIES)
         function, threads, shared = (
-            f.load(kind, f.at(f"@{TABLE}", f.op("add", first, k), "i64"))
-            for k, kind in enumerate(("ptr", "i64", "i64"))
+            f.load(kind, f.at(f"@{TABLE}", first + k, "i64")) for k, kind in enumerate(("ptr", "i64", "i64"))
         )
-        with f.when(f.compared("eq", function, None)):
+        with f.when(function.equals(None)):
             frame.fail("failed", INTERNAL)
         # Each argument is passed by its address: for an array that of XLA's own field.
         chosen = handled.arrays or range(len(frame.buffers))
@@ -100,14 +99,14 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
         ]
         for k, place in enumerate([*places, frame.kept("i64", count)]):
             f.store(place, f.at(arguments, k, "ptr"))
-        blocks = f.op("sdiv", f.op("sub", f.op("add", count, threads), 1), threads)
+        blocks = (count + threads - 1) // threads
         one = Value("1", "i32")
-        with f.when(f.compared("sgt", count, 0)):
+        with f.when(count > 0):
             grid = f.cast("trunc", blocks, "i32")
             sizes: Sequence[Operand] = (grid, one, one, f.cast("trunc", threads, "i32"), one, one)
             launch, bytes_shared = frame.entry("ptr", "function"), f.cast("trunc", shared, "i32")
             code = f.call(launch, function, *sizes, bytes_shared, stream, arguments, None, kind="i32")
-            with f.when(f.compared("ne", code, 0)):
+            with f.when(code.differs(0)):
                 frame.fail("failed", INTERNAL)
 
     return _handler(handled, offered, CAN_BE_CAPTURED, run, DEVICES * len(LAUNCH))
@@ -145,7 +144,7 @@ class _Frame:
 
     def field(self, kind: str, pointer: Value, offset: int) -> Value:
         """A field of a structure."""
-        return self.f.load(kind, self.f.at(pointer, offset, "i8"))
+        return self.f.field(kind, pointer, offset)
 
     def entry(self, kind: str, name: str) -> Value:
         """An entry of the table."""
@@ -161,9 +160,9 @@ class _Frame:
         """
         f = self.f
         extension = self.field("ptr", self.frame, FRAME_EXTENSION)
-        with f.unless(f.compared("eq", extension, None)):
+        with f.unless(extension.equals(None)):
             kind = self.field("i32", extension, EXTENSION_TYPE)
-            with f.when(f.compared("eq", kind, IS_METADATA)):
+            with f.when(kind.equals(IS_METADATA)):
                 metadata = self.field("ptr", extension, EXTENSION_METADATA)
                 for name, offset in (("major", METADATA_MAJOR), ("minor", METADATA_MINOR)):
                     f.store(f.cast("trunc", self.entry("i64", name), "i32"), f.at(metadata, offset, "i8"))
@@ -175,13 +174,13 @@ class _Frame:
         f, wrong = self.f, self.f.label()
         for start, ranks in ((FRAME_ARGUMENTS, self.handled.inputs), (FRAME_RESULTS, self.handled.outputs)):
             size = self.field("i64", self.frame, start + LIST_SIZE)
-            f.go(wrong, unless=f.compared("eq", size, len(ranks)))
+            f.go(wrong, unless=size.equals(len(ranks)))
             items = self.field("ptr", self.frame, start + LIST_ITEMS)
             for k, rank in enumerate(ranks):
-                buffer = f.load("ptr", f.at(items, k, "ptr"))
+                buffer = f.entry("ptr", items, k)
                 dtype = self.field("i32", buffer, BUFFER_DTYPE)
-                f.go(wrong, unless=f.compared("eq", dtype, DATA_TYPES[self.handled.dtype]))
-                f.go(wrong, where=f.compared("slt", self.field("i64", buffer, BUFFER_RANK), rank))
+                f.go(wrong, unless=dtype.equals(DATA_TYPES[self.handled.dtype]))
+                f.go(wrong, where=self.field("i64", buffer, BUFFER_RANK) < rank)
                 self.buffers.append(buffer)
         on = f.label()
         f.go(on)
@@ -189,11 +188,11 @@ class _Frame:
         self.fail("mistaken", INVALID_ARGUMENT)
         f.begin(on)
         first, total = self.buffers[0], f.space("i64", 1)
-        leading = f.op("sub", self.field("i64", first, BUFFER_RANK), self.handled.inputs[0])
+        leading = self.field("i64", first, BUFFER_RANK) - self.handled.inputs[0]
         dimensions = self.field("ptr", first, BUFFER_DIMENSIONS)
         f.store(1, total)
         with f.loop(0, leading) as axis:
-            f.store(f.op("mul", f.load("i64", total), f.load("i64", f.at(dimensions, axis, "i64"))), total)
+            f.store(f.load("i64", total) * f.entry("i64", dimensions, axis), total)
         return f.load("i64", total)
 
     def asked(self, function: int) -> Value:
@@ -205,7 +204,7 @@ class _Frame:
         context = f.cast("ptrtoint", self.field("ptr", self.frame, FRAME_CONTEXT), "i64")
         self._write(question, 8 * 4, 0, context, 0)
         error = f.call(self._offered(function), question, kind="ptr")
-        with f.unless(f.compared("eq", error, None)):
+        with f.unless(error.equals(None)):
             f.ret(error)
         return f.at(question, ANSWER, "i8")
 

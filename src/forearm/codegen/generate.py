@@ -96,7 +96,12 @@ def generate(
         from forearm.targets.object_source import object_source
 
         return object_source(
-            arm, function, target, parameters, formulation, name, dtype, language, method, drive
+            *(arm, function, target, dtype, language),
+            parameters=parameters,
+            formulation=formulation,
+            name=name,
+            method=method,
+            drive=drive,
         )
     written, dtype = language_of(language), "float64" if dtype is None else dtype
     check_dtype(dtype, written.name)

@@ -16,7 +16,7 @@ def cell_function(
     name: str, traced: Traced, layout: Layout, parameters: Sequence[str], target: Target
 ) -> str:
     """`void name(double *cells)`: write the results to their cells, all NaN if an input is not finite."""
-    f = IRFunction(name, {"cells": "ptr"}, internal=True)
+    f = IRFunction(name, "ptr cells", internal=True)
     body = Body(target, f=f)
     needed = [p for p in traced.graph.needed(traced.results) if p in traced.graph.leaves]
     places = {p: _place(traced.graph.leaves[p], layout, parameters) for p in needed}

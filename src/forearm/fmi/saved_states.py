@@ -13,20 +13,19 @@ def saved_state_parts(memory: Memory, tag: int) -> list[str]:
 
 def _copied() -> str:
     """`void fmu.copied(to, from, bytes)`, whole words of 8 bytes."""
-    f = IRFunction("fmu.copied", {"to": "ptr", "from": "ptr", "bytes": "i64"}, internal=True)
+    f = IRFunction("fmu.copied", "ptr to, ptr from, i64 bytes", internal=True)
     to, source, size = f.arguments
     with f.loop(0, size >> 3) as k:
-        f.store(f.load("i64", f.at(source, k, "i64"), align=1), f.at(to, k, "i64"), align=1)
+        f.put(f.load("i64", f.at(source, k, "i64"), align=1), to, k, "i64", align=1)
     f.ret()
     return f.text()
 
 
 def _save(memory: Memory) -> str:
     """`i32 fmu.save(instance, state)`: save its state to *state, in a new slot if that is null."""
-    f = IRFunction("fmu.save", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
+    f = IRFunction("fmu.save", "ptr instance, ptr state", "i32", internal=True)
     instance, state = f.arguments
-    with f.when(state.equals(None)):
-        f.ret(ERROR)
+    f.refuse(state.equals(None), ERROR)
     with f.when(f.load("ptr", state).equals(None)):
         made = f.call("fmu.slot", SAVED, kind="ptr")
         with f.when(made.equals(None)):
@@ -42,7 +41,7 @@ def _save(memory: Memory) -> str:
 
 def _restore(memory: Memory) -> str:
     """`i32 fmu.restore(instance, state)`."""
-    f = IRFunction("fmu.restore", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
+    f = IRFunction("fmu.restore", "ptr instance, ptr state", "i32", internal=True)
     instance, state = f.arguments
     with f.unless(f.call("fmu.kind", state, kind="i64").equals(SAVED)):
         failed(f, instance, ERROR, BAD_STATE)
@@ -53,7 +52,7 @@ def _restore(memory: Memory) -> str:
 
 def _serialize(memory: Memory, tag: int) -> str:
     """`i32 fmu.serialize(instance, state, bytes, size)`."""
-    kinds = {"instance": "ptr", "state": "ptr", "bytes": "ptr", "size": "i64"}
+    kinds = "ptr instance, ptr state, ptr bytes, i64 size"
     f = IRFunction("fmu.serialize", kinds, "i32", internal=True)
     instance, state, to, size = f.arguments
     is_saved = f.call("fmu.kind", state, kind="i64").equals(SAVED)
@@ -67,7 +66,7 @@ def _serialize(memory: Memory, tag: int) -> str:
 
 def _deserialize(memory: Memory, tag: int) -> str:
     """`i32 fmu.deserialize(instance, bytes, size, state)`: into a new slot if *state is null."""
-    kinds = {"instance": "ptr", "bytes": "ptr", "size": "i64", "state": "ptr"}
+    kinds = "ptr instance, ptr bytes, i64 size, ptr state"
     f = IRFunction("fmu.deserialize", kinds, "i32", internal=True)
     instance, source, size, state = f.arguments
     with f.unless(f.compared("ult", serialized_size(memory) - 1, size)):
@@ -75,8 +74,7 @@ def _deserialize(memory: Memory, tag: int) -> str:
     with f.unless(f.load("i64", source, align=1).equals(tag)):
         failed(f, instance, ERROR, BAD_STATE)
     status = f.call("fmu.save", instance, state, kind="i32")
-    with f.unless(status.equals(0)):
-        f.ret(status)
+    f.require(status.equals(0), status)
     to = f.at(f.load("ptr", state), MODE, "i8")
     f.call("fmu.copied", to, f.at(source, 8, "i8"), memory.saved)
     f.ret(OK)

@@ -36,7 +36,7 @@ def _evaluation(function: CasadiFunction, target: Target) -> str:
     """`int f(const double **arg, double **res, casadi_int *iw, double *w, int mem)`: a null pointer in `arg`
     is an array of zeros, one in `res` an output that is not needed.
     """
-    kinds = {"arg": "ptr", "res": "ptr", "iw": "ptr", "w": "ptr", "mem": "i32"}
+    kinds = "ptr arg, ptr res, ptr iw, ptr w, i32 mem"
     f = IRFunction(function.name, kinds, "i32")
     body, traced = Body(target, f=f), function.traced
     values: dict[int, Any] = {}
@@ -121,7 +121,7 @@ def _answer(name: str, kind: str, *value: Operand, given: str | None = None) -> 
 def _rows(name: str, kind: str, rows: Sequence[Sequence[int]]) -> list[str]:
     """A function from an index to a pointer to a row of numbers, null beyond the last."""
     starts = [sum(map(len, rows[:k])) for k in range(len(rows))]
-    f = IRFunction(name, {"i": "i64"}, "ptr")
+    f = IRFunction(name, "i64 i", "ptr")
     (i,) = f.arguments
     none = f.label()
     f.go(none, unless=f.compared("ult", i, len(rows)))
@@ -134,7 +134,7 @@ def _rows(name: str, kind: str, rows: Sequence[Sequence[int]]) -> list[str]:
 
 def _default(name: str, inputs: Sequence[Port]) -> str:
     """0 for inputs that are not given, but NaN for parameters: zeros would look like values."""
-    f = IRFunction(name, {"i": "i64"}, "double")
+    f = IRFunction(name, "i64 i", "double")
     (i,) = f.arguments
     place = next((k for k, port in enumerate(inputs) if port.of == PARAMETERS), -1)
     f.ret(f.chosen(i.equals(place), math.nan, 0.0))
@@ -143,7 +143,7 @@ def _default(name: str, inputs: Sequence[Port]) -> str:
 
 def _work(name: str, sizes: Sequence[int]) -> str:
     """`int f_work(casadi_int *sz_arg, *sz_res, *sz_iw, *sz_w)`: the lengths of the arrays for `f`."""
-    f = IRFunction(name, {"sz_arg": "ptr", "sz_res": "ptr", "sz_iw": "ptr", "sz_w": "ptr"}, "i32")
+    f = IRFunction(name, "ptr sz_arg, ptr sz_res, ptr sz_iw, ptr sz_w", "i32")
     for to, size in zip(f.arguments, sizes, strict=True):
         with f.unless(to.equals(None)):
             f.store(size, to)

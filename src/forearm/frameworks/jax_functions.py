@@ -11,6 +11,7 @@ import numpy as np
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import InputError, NameNotFound, shorten
 from forearm.frameworks.jax_arguments import as_number, parameter_values
+from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import refuse
 from forearm.kernels.function_names import check_precision
 from forearm.kernels.kernel import Kernel
@@ -36,7 +37,7 @@ class JaxFunctions:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._functions: dict[tuple[str, ...], JaxFunction] = {}
+        self._functions: dict[Names, JaxFunction] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.kernel, "jax")
@@ -98,7 +99,7 @@ class JaxFunctions:
         drive = Drive(torque=torque, voltage=voltage)
         return simulate(self.kernel, (q0, qd0), required(plan), drive, parameters)
 
-    def _function(self, names: tuple[str, ...], by_name: bool = False) -> JaxFunction:
+    def _function(self, names: Names, by_name: bool = False) -> JaxFunction:
         key = (*names, "by name") if by_name else names
         return self._functions.setdefault(key, JaxFunction(self.kernel, names, by_name))
 
@@ -106,7 +107,7 @@ class JaxFunctions:
 class JaxFunction:
     """A function of an arm for JAX arrays; created by `k.jax`."""
 
-    def __init__(self, kernel: Kernel, names: tuple[str, ...], by_name: bool) -> None:
+    def __init__(self, kernel: Kernel, names: Names, by_name: bool) -> None:
         check_precision(names, kernel.dtype)
         self.kernel, self.names, self.by_name = kernel, names, by_name
         self.__name__ = "_and_".join(names)
@@ -120,12 +121,12 @@ class JaxFunction:
         return f"<{self.__name__}({', '.join(self.inputs)}) of {self.kernel.arm.name!r} for JAX>"
 
     @property
-    def inputs(self) -> dict[str, tuple[int, ...]]:
+    def inputs(self) -> dict[str, Shape]:
         """Shapes of the arguments for one state, in order, by name."""
         return {slot.name: slot.shape for slot in self._derived.inputs}
 
     @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
+    def outputs(self) -> dict[str, Shape]:
         """Shapes of the results for one state, in order, by name."""
         return {slot.name: slot.shape for slot in self._derived.outputs}
 
@@ -192,7 +193,7 @@ class JaxFunction:
         """Traced once for each set of shapes."""
         import jax.numpy as jnp
 
-        function, dtype, leading = self._derived, self.kernel.dtype, dict[str, tuple[int, ...]]()
+        function, dtype, leading = self._derived, self.kernel.dtype, dict[str, Shape]()
         rows: list[Any] = []
         for slot, state in zip(function.inputs, states, strict=True):
             row = as_number(self.kernel, slot.name, state)
@@ -227,7 +228,7 @@ class JaxFunction:
             return dict(zip(self.outputs, made, strict=True))
         return made[0] if len(made) == 1 else tuple(made)
 
-    def _expected(self, shape: tuple[int, ...], name: str) -> str:
+    def _expected(self, shape: Shape, name: str) -> str:
         if name == "T":
             return "expected poses of shape (..., 4, 4)"
         arm = self.kernel.arm

@@ -98,7 +98,7 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
             frame.kept(frame.scalar, Value(number(x, frame.scalar), frame.scalar)) for x in handled.real
         ]
         for k, place in enumerate([*places, frame.kept("i64", count)]):
-            f.store(place, f.at(arguments, k, "ptr"))
+            f.put(place, arguments, k, "ptr")
         blocks = (count + threads - 1) // threads
         one = Value("1", "i32")
         with f.when(count > 0):
@@ -131,7 +131,7 @@ class _Frame:
 
     def __init__(self, handled: HandledFunction, offered: OfferedFunctions) -> None:
         self.handled, self.offered = handled, offered
-        self.f = IRFunction(HANDLER, {"frame": "ptr"}, "ptr")
+        self.f = IRFunction(HANDLER, "ptr frame", "ptr")
         self.frame = self.f.arguments[0]
         self.buffers: list[Value] = []
         self.scalar = {"float32": "float", "float64": "double"}[handled.dtype]
@@ -165,8 +165,8 @@ class _Frame:
             with f.when(kind.equals(IS_METADATA)):
                 metadata = self.field("ptr", extension, EXTENSION_METADATA)
                 for name, offset in (("major", METADATA_MAJOR), ("minor", METADATA_MINOR)):
-                    f.store(f.cast("trunc", self.entry("i64", name), "i32"), f.at(metadata, offset, "i8"))
-                f.store(Value(str(traits), "i32"), f.at(metadata, METADATA_TRAITS, "i8"))
+                    f.put(f.cast("trunc", self.entry("i64", name), "i32"), metadata, offset, "i8")
+                f.put(Value(str(traits), "i32"), metadata, METADATA_TRAITS, "i8")
                 f.ret(None)
 
     def count(self) -> Value:
@@ -204,8 +204,7 @@ class _Frame:
         context = f.cast("ptrtoint", self.field("ptr", self.frame, FRAME_CONTEXT), "i64")
         self._write(question, 8 * 4, 0, context, 0)
         error = f.call(self._offered(function), question, kind="ptr")
-        with f.unless(error.equals(None)):
-            f.ret(error)
+        f.require(error.equals(None), error)
         return f.at(question, ANSWER, "i8")
 
     def fail(self, message: str, code: int) -> None:
@@ -217,7 +216,7 @@ class _Frame:
 
     def _write(self, there: Value, *values: Operand) -> None:
         for k, value in enumerate(values):
-            self.f.store(value, self.f.at(there, k, "i64"))
+            self.f.put(value, there, k, "i64")
 
     def _offered(self, function: int) -> Value:
         return self.field("ptr", self.field("ptr", self.frame, FRAME_API), API_FUNCTIONS + 8 * function)

@@ -19,6 +19,7 @@ from forearm.frameworks.jax_arguments import as_number, parameter_values
 from forearm.frameworks.jax_handler import cuda_rollout_target, devices_of_jax, rollout_target
 from forearm.frameworks.jax_handler_ir import HandledFunction
 from forearm.kernels.batch_rollout import Rollout, request_of
+from forearm.kernels.compiled import Shape
 from forearm.kernels.dispatch import refuse
 from forearm.kernels.rollout_arguments import Drive, Driven, RolloutPlan, ambiguous
 from forearm.kernels.rollout_gradient import refuse_sticking
@@ -26,8 +27,6 @@ from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, rollout_of
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
-
-Shape = tuple[int, ...]
 
 
 def simulate(
@@ -106,7 +105,7 @@ class JaxRollout:
         return [*drive, len(self.kernel.parameters)]
 
     @property
-    def inputs(self) -> tuple[int, ...]:
+    def inputs(self) -> Shape:
         """Ranks of q0, qd0, the drive array, and parameters if there are any."""
         return (1, 1, 2 if self.by_step else 1, *([1] if self.kernel.parameters else []))
 

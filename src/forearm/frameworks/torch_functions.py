@@ -18,6 +18,7 @@ from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followe
 from forearm.frameworks.torch_rollout import simulate
 from forearm.frameworks.torch_shortcut import Shortcuts, is_unusual
 from forearm.kernels.batch_rollout import Rollout
+from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import keywords
 from forearm.kernels.function_names import check_names
 from forearm.kernels.kernel import Kernel
@@ -92,7 +93,7 @@ class TorchFunction:
     returns its output, a tuple of outputs, or a dict if fused.
     """
 
-    def __init__(self, functions: TorchFunctions, names: tuple[str, ...], by_name: bool) -> None:
+    def __init__(self, functions: TorchFunctions, names: Names, by_name: bool) -> None:
         self._functions, self._names, self._by_name = functions, names, by_name
         self._evaluation: Evaluation = functions._shared.evaluation(names)
         # Known without compiling anything: Python compilers read plain attributes only.
@@ -110,7 +111,7 @@ class TorchFunction:
         return f"<{' + '.join(self._names)} on tensors of {self._functions._kernel!r}>"
 
     @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
+    def outputs(self) -> dict[str, Shape]:
         """Shapes of the results for one state, by name."""
         return {slot.name: slot.shape for slot in self._evaluation.outputs}
 
@@ -167,7 +168,7 @@ class TorchFunction:
         return made[0] if len(made) == 1 else tuple(made)
 
 
-def _arguments(kernel: Kernel, names: tuple[str, ...]) -> tuple[tuple[tuple[str, Any], ...], tuple[str, ...]]:
+def _arguments(kernel: Kernel, names: Names) -> tuple[tuple[tuple[str, Any], ...], Names]:
     """Names and shapes of the inputs, names of the outputs."""
     from forearm.codegen.functions import FUNCTIONS, arguments
 

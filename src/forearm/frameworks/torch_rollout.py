@@ -16,7 +16,7 @@ from forearm.frameworks.torch_arguments import as_parameters, as_tensors, check_
 from forearm.frameworks.torch_evaluation import PARAMETERS, Evaluation, Tensor, TensorKernel
 from forearm.frameworks.torch_operator import OPERATOR, evaluate, is_compiling
 from forearm.kernels.batch_rollout import Rollout
-from forearm.kernels.compiled import Slot
+from forearm.kernels.compiled import Names, Shape, Slot
 from forearm.kernels.rollout_arguments import Drive, RolloutPlan, ambiguous, plan_of
 
 ONLY_BACKWARDS = (
@@ -31,7 +31,7 @@ class RolloutEvaluation(Evaluation):
     """
 
     def __init__(
-        self, kernel: TensorKernel, token: str, name: str, derived: tuple[str, ...], plan: RolloutPlan
+        self, kernel: TensorKernel, token: str, name: str, derived: Names, plan: RolloutPlan
     ) -> None:
         super().__init__(kernel, token, (name,), derived)
         self.plan = plan
@@ -99,7 +99,7 @@ class RolloutEvaluation(Evaluation):
         return [t.reshape(*batch, *slot.shape) for t, slot in zip(results, self.outputs, strict=True)]
 
 
-def rollout_of(kernel: TensorKernel, name: str, derived: tuple[str, ...] = ()) -> Evaluation:
+def rollout_of(kernel: TensorKernel, name: str, derived: Names = ()) -> Evaluation:
     """The evaluation that a name describes: simulate, drive, mode, method, steps, step, record."""
     _, _, _, method, steps, step, record = name.split(" ")
     plan = plan_of(int(steps), float.fromhex(step), method, int(record) or None)
@@ -137,7 +137,7 @@ def simulate(
     return Rollout(q, qd)
 
 
-def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
+def _arms(drive: Any, parameters: Any, steps: int) -> Shape:
     """The number of arms that start from a single initial state: the rows of the drive array, or of
     parameters; rows for all steps belong to one arm.
     """
@@ -152,7 +152,7 @@ def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
 
 
 def _drive(
-    kernel: TensorKernel, what: str, given: Tensor | None, first: Tensor, batch: tuple[int, ...], steps: int
+    kernel: TensorKernel, what: str, given: Tensor | None, first: Tensor, batch: Shape, steps: int
 ) -> tuple[Tensor, bool]:
     """Torques or voltages, (n,) or (steps, n) for all arms or a row of that for each;
     and whether they are given by step.

@@ -22,7 +22,7 @@ def adaptive_rollout_text(plant: TracedPlant, pair: EmbeddedPair, target: Target
     attempts, or after the attempt that ends the segment.
     """
     traced = traced_attempt(plant, pair)
-    f = IRFunction("adaptive_rollout", {"state": "ptr", "rows": "ptr", "most": "i64"})
+    f = IRFunction("adaptive_rollout", "ptr state, ptr rows, i64 most")
     state, rows, most = f.arguments
     body = Body(target, f=f)
     leaves = {leaf: place for place, leaf in traced.graph.leaves.items()}
@@ -50,6 +50,6 @@ def adaptive_rollout_text(plant: TracedPlant, pair: EmbeddedPair, target: Target
         turn.again(more_taken, more_tried, where=more)
     behind = sum(sizes[name] for name in starts)
     for k, count in enumerate((more_taken, more_tried)):
-        f.store(f.cast("sitofp", count, target.scalar), f.at(state, behind + k, target.scalar))
+        f.put(f.cast("sitofp", count, target.scalar), state, behind + k, target.scalar)
     f.ret()
     return module_text([f.text()], target)

@@ -15,12 +15,12 @@ from forearm.arm.arm import Arm
 from forearm.drives.motor import constants_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, results_for, shape_of
+from forearm.kernels.compiled import Shape
 from forearm.kernels.dispatch import Call, Parameters, parameter_values
 from forearm.kernels.rollout_arguments import (
     Driven,
     RolloutInputs,
     RolloutPlan,
-    Shape,
     batch_of,
     state_stride,
     strides_of,

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
 from forearm.codegen.rollout_step import HELD, STATES, RolloutStep
+from forearm.kernels.compiled import Names
 from forearm.kernels.ir import compute, module_text, result, unknown_of
 from forearm.kernels.llvm import IRFunction, Value, number
 from forearm.kernels.rollout_request import ROLLOUT
@@ -57,7 +58,7 @@ class RolloutProgram:
         return _reversed[law]
 
     @property
-    def parameters(self) -> tuple[str, ...]:
+    def parameters(self) -> Names:
         """The open parameters of the arm by name, followed by the gains of the controller."""
         return *self.step.plant.parameters, *(f"gains[{k}]" for k in range(self._size("gains")))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from forearm.codegen.functions import FUNCTIONS, arguments
 from forearm.codegen.program import Argument
+from forearm.kernels.ir import parameter_rows
 from forearm.kernels.llvm import IRFunction
 from forearm.kernels.vectors import Target
 
@@ -28,7 +29,7 @@ def forward_text(
     """
     accelerations, slopes, solve = callees
     inputs, outputs = matrices_of("forward_dynamics_derivatives", n)
-    offline = (Argument("parameters", (parameters,), ""),) if parameters else ()
+    offline = parameter_rows(parameters)
     every = (*inputs, *offline, *outputs)
     f = IRFunction(name, dict.fromkeys((a.name for a in every), "ptr") | {"count": "i64"})
     count = f.arguments[-1]

@@ -23,7 +23,7 @@ from forearm.kernels.arrays import (
     results_for,
     rows_of,
 )
-from forearm.kernels.compiled import Compiled
+from forearm.kernels.compiled import Compiled, Shape
 from forearm.kernels.thread_pool import WORK, WORTH, check_stack, shared_rows, worker_count
 from forearm.values import check_choice
 
@@ -110,9 +110,7 @@ def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dty
     return copied(results, asked)
 
 
-def parameter_values(
-    given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType
-) -> Array:
+def parameter_values(given: Parameters | None, own: Mapping[str, float], batch: Shape, dtype: DType) -> Array:
     """Values of the parameters: (P,), or (B, P) where any of them differs between states; empty if none."""
     if not own:
         refuse(given)
@@ -135,7 +133,7 @@ def parameter_values(
     return values
 
 
-def check_parameters(shape: tuple[int, ...], count: int, batch: tuple[int, ...]) -> None:
+def check_parameters(shape: Shape, count: int, batch: Shape) -> None:
     """Raise unless there is one row of parameters, or one per state."""
     if shape not in ((count,), (*batch, count)):
         raise InputError(

@@ -167,7 +167,7 @@ class _Entry:
             shape = f.space_here("i64", len(output.shape) + 1)
             f.store(self.rows, shape)
             for axis, size in enumerate(output.shape, start=1):
-                f.store(size, f.at(shape, axis, "i64"))
+                f.put(size, shape, axis, "i64")
             start = f.at(shape, begin, "i64")
             rank = self.more + len(output.shape)
             dtype, zero = Value(str(number), "i32"), Value("0", "i32")

@@ -55,7 +55,7 @@ def function_text(
     `each`, every state has its own row. `write_block` emits the code of one block if it is not that of the
     traced results.
     """
-    offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
+    offline = parameter_rows(len(parameters))
     inputs = (*traced.inputs, *offline)
     rows = (*(inputs if each else traced.inputs), *traced.outputs)
     arrays = {a.name: "ptr" for a in (*inputs, *traced.outputs)}
@@ -104,6 +104,11 @@ def function_text(
     return f.text()
 
 
+def parameter_rows(count: int) -> tuple[Argument, ...]:
+    """The open parameters as an array, if there are any."""
+    return (Argument("parameters", (count,), ""),) if count else ()
+
+
 def leaves_of(graph: Graph, names: Sequence[str]) -> list[int]:
     """The places of inputs or parameters."""
     places = {leaf: place for place, leaf in graph.leaves.items()}
@@ -114,7 +119,7 @@ def copying(scalar: str) -> str:
     """`void copied(to, from, count, whole)`:
     copy count scalars and fill with zeros up to `whole`. It calls nothing.
     """
-    kinds = {"to": "ptr", "from": "ptr", "count": "i64", "whole": "i64"}
+    kinds = "ptr to, ptr from, i64 count, i64 whole"
     f = IRFunction("copied", kinds, internal=True)
     to, source, count, whole = f.arguments
     with f.loop(0, whole) as at:
@@ -226,7 +231,7 @@ def _write_parts(
 
     most = 0
     for k, (part, some) in enumerate(zip(parts, read, strict=True)):
-        inside = Body(body.target, f=IRFunction("part", {"values": "ptr"}, internal=True))
+        inside = Body(body.target, f=IRFunction("part", "ptr values", internal=True))
         own = set(part)
 
         def kept(place: int, value: Any, k: int = k, inside: Body = inside, own: set[int] = own) -> Any:
@@ -342,7 +347,7 @@ def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
     """A region as a function, called for all lanes together."""
     written = body.f.called
     if (region, body.target) not in written:
-        inside = Body(body.target, f=IRFunction("region", {"given": "ptr", "made": "ptr"}, internal=True))
+        inside = Body(body.target, f=IRFunction("region", "ptr given, ptr made", internal=True))
         values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
         compute(inside, region.graph, list(region.results), values)
         inside.keep("%made", [result(inside, e, values) for e in region.results])

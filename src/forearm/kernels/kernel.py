@@ -15,7 +15,7 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, Three, Two, as_numbers, rows_of, several_of
-from forearm.kernels.compiled import Compiled, CompileRequest
+from forearm.kernels.compiled import Compiled, CompileRequest, Names
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
 from forearm.kernels.dispatch import Call, Parameters, keywords, run
 from forearm.kernels.function_names import ELASTIC, check_names, check_precision, open_parameters
@@ -98,7 +98,7 @@ class Kernel:
         self,
         arm: Arm,
         dtype: str = "float64",
-        parameters: tuple[str, ...] = (),
+        parameters: Names = (),
         cpu: str = HOST,
         device: str = CPU,
         fast: bool = False,
@@ -106,7 +106,7 @@ class Kernel:
         self.arm, self.dtype, self.cpu, self.device, self.fast = arm, dtype, cpu, device, fast
         self.parameters = open_parameters(arm, parameters)
         self._dtype = np.dtype(dtype)
-        self._made: dict[tuple[str, ...], Any] = {}  # Compiled, or DeviceCompiled
+        self._made: dict[Names, Any] = {}  # Compiled, or DeviceCompiled
         self._elsewhere: dict[str, Kernel] = {}
         self._ordinary: list[Any] = []
         self._claims: dict[tuple[str, int], object] = {}
@@ -468,7 +468,7 @@ class Kernel:
 
         return casadi_function(self, function, file, derivatives)
 
-    def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
+    def compiled(self, *names: str, derived: Names = ()) -> Any:
         """A function by name, or several as one, compiled on the first call.
         A `Compiled`, or for a GPU a `DeviceCompiled`.
 

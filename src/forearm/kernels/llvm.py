@@ -103,18 +103,24 @@ class Hoisted:
     lines: tuple[str, ...]
 
 
+def arguments_of(text: str) -> dict[str, str]:
+    """Types by name, from arguments such as "ptr values, i64 count"."""
+    return {name: kind for kind, name in (argument.split() for argument in text.split(", ") if argument)}
+
+
 class IRFunction:
-    """The text of one function, with a unique name for each value."""
+    """The text of one function, with a unique name for each value; its arguments by name, or as in C."""
 
     def __init__(
         self,
         name: str = "",
-        arguments: Mapping[str, str] | None = None,
+        arguments: Mapping[str, str] | str = "",
         result: str = "void",
         internal: bool = False,
         on_device: bool = False,
     ) -> None:
-        self.arguments = [Value(f"%{name}", kind, self) for name, kind in (arguments or {}).items()]
+        kinds = arguments_of(arguments) if isinstance(arguments, str) else arguments
+        self.arguments = [Value(f"%{name}", kind, self) for name, kind in kinds.items()]
         listed = ", ".join(_typed(a) for a in self.arguments)
         linkage, alone = ("internal ", ' noinline "no-builtins"') if internal else ("", "")
         linkage = "ptx_kernel " if on_device else linkage
@@ -196,6 +202,12 @@ class IRFunction:
         """Load a field of a structure, at an offset in bytes."""
         return self.load(kind, self.at(pointer, offset, "i8"))
 
+    def put(
+        self, value: Operand, pointer: str, place: int | Value, kind: str, align: int | None = None
+    ) -> None:
+        """Store a value at a place in an array of values of a type."""
+        self.store(value, self.at(pointer, place, kind), align=align)
+
     def exchanged(self, value: Value, pointer: str) -> Value:
         """Atomic exchange: store this value, return what was in memory."""
         return self.emit(f"atomicrmw xchg ptr {pointer}, {_typed(value)} acquire", value.kind)
@@ -252,6 +264,16 @@ class IRFunction:
         """Return, with a result if there is one."""
         self.lines.append(f"  ret {_typed(*value) if value else 'void'}")
         self.here = ""
+
+    def require(self, condition: str, otherwise: Operand) -> None:
+        """Return this value unless a condition holds."""
+        with self.unless(condition):
+            self.ret(otherwise)
+
+    def refuse(self, condition: str, result: Operand) -> None:
+        """Return this value if a condition holds."""
+        with self.when(condition):
+            self.ret(result)
 
     def label(self, name: str | None = None) -> Label:
         """A label for a block that is not yet written."""

@@ -123,8 +123,8 @@ class _SlopesWriter:
             with f.loop(0, some) as r:
                 row = at + r
                 state, column = f.op("udiv", row, n), f.op("urem", row, n)
-                f.store(state, f.at(states, r, "i64"))
-                f.store(column, f.at(columns, r, "i64"))
+                f.put(state, states, r, "i64")
+                f.put(column, columns, r, "i64")
                 for source, to in zip((q, qd, qdd), moved, strict=True):
                     self._copy(f.at(source, state, self.scalar, n), f.at(to, r, self.scalar, n))
             places = _ColumnRows(states, columns, some, moved, tau, total)
@@ -201,7 +201,7 @@ class _SlopesWriter:
                 self._add(f.at(rows.total, r, scalar, n), f.at(rows.tau, r, scalar, n), weight)
         with rows.each(f) as (r, state, column):
             back = f.entry(scalar, f.at(source, state, scalar, n), column)
-            f.store(back, f.at(f.at(rows.moved[which], r, scalar, n), column, scalar))
+            f.put(back, f.at(rows.moved[which], r, scalar, n), column, scalar)
             made, there = (
                 f.at(rows.total, r, scalar, n),
                 f.at(f.at(out, state, scalar, n * n), column, scalar),

@@ -60,15 +60,15 @@ def _rows(name: str, n: int) -> str:
 def _reach(arm: Arm, step: TracedNewtonStep, target: Target) -> str:
     n, L = arm.n, target.lanes
     size, pose = (2 * n + 12 + len(KEPT)) * L, place_of(n, L, "pose")
-    f = IRFunction("reach", {"order": "ptr"}, internal=True)
+    f = IRFunction("reach", "ptr order", internal=True)
     body = Body(target, f=f)
     m = f.space("double", size, "m")
     bounds = f.load("ptr", order_place(f, "bounds"))
     square = f.load("double", order_place(f, "square"))
     for k in range(size):
-        f.store(0.0, f.at(m, k, "double"))
+        f.put(0.0, m, k, "double")
     for lane in range(L):
-        f.store(-1, f.at(m, pose + lane, "double"))
+        f.put(-1, m, pose + lane, "double")
     with f.repeat(2**L - 1) as deal:
         (ended,) = deal.now  # one bit per lane
         with f.loop(0, L) as i, f.when(f.cast("trunc", ended >> i, "i1")):

@@ -58,7 +58,7 @@ class LaneTurn:
 
     def __init__(self, n: int, lanes: int) -> None:
         self.n, self.lanes = n, lanes
-        self.f = IRFunction("turn", {"m": "ptr", "order": "ptr", "lane": "i64"}, internal=True)
+        self.f = IRFunction("turn", "ptr m, ptr order, i64 lane", internal=True)
         self.m, _, self.lane = self.f.arguments
         pointers = dict.fromkeys(("T", "first", "table", "out"), "ptr")
         kinds = pointers | dict.fromkeys(("count", "stride", "starts", "given", "next"), "i64")
@@ -135,7 +135,7 @@ class LaneTurn:
         place = pose * (self.n + FIGURES) + self.n
         figures = f.at(told["out"], place, "double")
         for k in range(FIGURES):
-            f.store(0.0 if k else HUGE, f.at(figures, k, "double"))
+            f.put(0.0 if k else HUGE, figures, k, "double")
         self.to_lane(2 * self.n, f.at(told["T"], pose, "double", 12), 12)
 
     def picked(self, pose: Value, tries: Value) -> None:
@@ -170,7 +170,7 @@ def nearest_text(target: Target) -> str:
     """`i64 nearest(t, block)`:
     the configuration with the highest score for the 12 entries of a pose; the first of equals.
     """
-    f = IRFunction("nearest", {"t": "ptr", "block": "ptr"}, "i64", internal=True)
+    f = IRFunction("nearest", "ptr t, ptr block", "i64", internal=True)
     body = Body(Target(target.scalar, WIDTH, target.fused), f=f)
     entries = [body.splat("%t", k) for k in range(12)]
     best = where = Value("", "")

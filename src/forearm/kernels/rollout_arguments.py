@@ -13,12 +13,12 @@ import numpy as np
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
+from forearm.kernels.compiled import Shape
 from forearm.kernels.rollout_summary import Summary
 from forearm.kernels.traced_controller import TracedController, as_controller, check_steps
 from forearm.records import declared, flag, number, record, set_field
 from forearm.values import check_choice, check_kind
 
-Shape = tuple[int, ...]
 HOW = "(n,) or (B, n) held, (steps, n) or (B, steps, n) held over each step"
 
 

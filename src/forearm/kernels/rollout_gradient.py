@@ -22,8 +22,9 @@ from forearm.kernels.batch_rollout import (
     request_of,
     run_rows,
 )
+from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import Parameters
-from forearm.kernels.rollout_arguments import Drive, Driven, RolloutPlan, Shape, state_stride
+from forearm.kernels.rollout_arguments import Drive, Driven, RolloutPlan, state_stride
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, RolloutRequest, rollout_of
 from forearm.kernels.traced_controller import TracedController, check_steps
 
@@ -196,7 +197,7 @@ def check_shapes(arm: Arm, plan: RolloutPlan, states: Sequence[Shape], weights: 
     return shapes == {q}
 
 
-def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+def refuse_sticking(arm: Arm, parameters: Names) -> None:
     """Raise for arms with a joint that dry friction can hold."""
     from forearm.codegen.simulation_step import held_by_friction
     from forearm.drives.coordinates import coordinates_of, refuse_drive_states

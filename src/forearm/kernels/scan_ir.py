@@ -21,7 +21,7 @@ def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], targe
     then the address of the first row and the stride in scalars, of each input with rows and of each output
     that is not carried. What depends on shared values only is computed once.
     """
-    f = IRFunction(SCAN, {"arrays": "ptr", "count": "i64"})
+    f = IRFunction(SCAN, "ptr arrays, i64 count")
     arrays, count = f.arguments
     body = Body(target, f=f)
     sizes = {a.name: a.size for a in traced.inputs}

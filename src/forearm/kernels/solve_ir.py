@@ -107,7 +107,7 @@ class _Solver:
             row = f.chosen(f.lane(more, 0), i, best)
             after, size = i + 1, body.chosen(more, size, largest)
             turn.again(after, row, size, where=after < self.n)
-        f.store(row, f.at(self.swaps, k, "i64"))
+        f.put(row, self.swaps, k, "i64")
         return row
 
     def _swap_rows(self, M: Value, k: Value, other: Value) -> None:

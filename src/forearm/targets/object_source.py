@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from forearm.arm.arm import Arm
 from forearm.codegen.functions import Traced
@@ -29,21 +30,15 @@ def object_source(
     arm: Arm,
     function: str | Iterable[str],
     target: str,
-    parameters: Iterable[str] | str = (),
-    formulation: str | None = None,
-    name: str | None = None,
     dtype: str | None = None,
     language: str = "c",
-    method: str = "rk4",
-    drive: str = "torque",
+    **options: Any,
 ) -> Source:
     """An object file for a target machine, with the arguments of `generate`."""
     machine = machine_of(target, language)
     single = target_dtype(machine, dtype) == "float32"
     try:
-        made = traced_for(
-            arm, function, parameters, formulation, name, single=single, method=method, drive=drive
-        )
+        made = traced_for(arm, function, single=single, **options)
     except InputError as error:
         if "float64" in str(error) and "float64" not in machine.dtypes:
             raise InputError(

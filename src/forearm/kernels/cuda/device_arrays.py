@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from forearm.errors import InputError
 from forearm.kernels.arrays import Array
+from forearm.kernels.compiled import Shape
 from forearm.kernels.cuda.driver import driver
 
 
@@ -23,7 +24,7 @@ class DeviceArray(NamedTuple):
     """
 
     address: int
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: str
     is_contiguous: bool
     is_writeable: bool
@@ -54,27 +55,25 @@ class ArrayLibrary(Protocol):
         """The caller's current stream on the device."""
 
     def addresses(
-        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, tuple[int, ...]] | None:
+        self, values: Sequence[Any], shapes: Sequence[Shape], dtype: str
+    ) -> tuple[int, Shape] | None:
         """The device and the addresses of arrays, if all can be used without conversion;
         None if one needs a closer look.
         """
 
-    def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def empty(self, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array, for use on the stream."""
 
-    def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def filled(self, number: float, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array filled with a number."""
 
-    def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
+    def plain(self, array: DeviceArray, name: str, shape: Shape, stream: int) -> Any:
         """Broadcast to the shape, row by row in memory."""
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
         """A host array copied to the device."""
 
-    def columns(
-        self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
-    ) -> Any:
+    def columns(self, values: Sequence[Any], shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """Arrays and numbers side by side along the last axis of the shape."""
 
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:

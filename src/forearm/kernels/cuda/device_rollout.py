@@ -26,6 +26,7 @@ from forearm.kernels.batch_rollout import (
     sums_for,
     whole_numbers,
 )
+from forearm.kernels.compiled import Shape
 from forearm.kernels.cuda.array_libraries import library_of
 from forearm.kernels.cuda.device_arrays import DeviceArray, is_across
 from forearm.kernels.cuda.device_compiled import ENTRY, LoadedKernel, kept_or_assembled
@@ -34,7 +35,7 @@ from forearm.kernels.cuda.driver import driver
 from forearm.kernels.cuda.unknown_arrays import INTERFACE
 from forearm.kernels.dispatch import Call, Parameters, refuse
 from forearm.kernels.load_or_compile import About
-from forearm.kernels.rollout_arguments import Driven, RolloutInputs, RolloutPlan, Shape, batch_of, strides_of
+from forearm.kernels.rollout_arguments import Driven, RolloutInputs, RolloutPlan, batch_of, strides_of
 from forearm.kernels.rollout_request import ROLLOUT, RolloutRequest
 
 THREADS = 64  # threads per block, by measurement on an H200

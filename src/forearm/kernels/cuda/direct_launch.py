@@ -75,7 +75,7 @@ def launch_text() -> str:
     """`PyObject *launch(capsule, args, count, names)`: (stream, addresses, states) to cuLaunchKernel."""
     from forearm.kernels.llvm import IRFunction, Value
 
-    f = IRFunction(NAME, {"self": "ptr", "args": "ptr", "count": "i64", "names": "ptr"}, "ptr")
+    f = IRFunction(NAME, "ptr self, ptr args, i64 count, ptr names", "ptr")
     owner, args, count, names = f.arguments
     other, failed = f.label(), f.label()
     table = f.field("ptr", owner, CAPSULE_POINTER)
@@ -111,10 +111,10 @@ def launch_text() -> str:
         value = number_of(f.entry("ptr", items, turn))
         place = f.at(values, turn, "i64")
         f.store(value, place)
-        f.store(place, f.at(places, turn, "ptr"))
+        f.put(place, places, turn, "ptr")
     last = f.at(values, told["arguments"], "i64")
     f.store(states, last)
-    f.store(last, f.at(places, told["arguments"], "ptr"))
+    f.put(last, places, told["arguments"], "ptr")
     blocks = f.op("udiv", states + (told["threads"] - 1), told["threads"])
     one = Value("1", "i32")
     sizes = [f.cast("trunc", x, "i32") for x in (blocks, told["threads"], told["shared"])]

@@ -14,12 +14,12 @@ import numpy as np
 from forearm.arm.arm import Arm
 from forearm.errors import InputError
 from forearm.kernels.arrays import DType, as_numbers, as_states
-from forearm.kernels.compiled import Slot
+from forearm.kernels.compiled import Shape, Slot
 from forearm.kernels.cuda import transfers
 from forearm.kernels.cuda.array_libraries import library_of
 from forearm.kernels.cuda.device_arrays import DeviceArray, is_across
 from forearm.kernels.cuda.driver import Device, driver
-from forearm.kernels.cuda.short_call import OnDevice, Shape, at_once
+from forearm.kernels.cuda.short_call import OnDevice, at_once
 from forearm.kernels.cuda.unknown_arrays import INTERFACE
 from forearm.kernels.dispatch import Call, Parameters, check_parameters, parameter_values, refuse
 from forearm.values import check_choice

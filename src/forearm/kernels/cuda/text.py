@@ -21,6 +21,7 @@ from forearm.kernels.ir import (
     intrinsics,
     leaves_of,
     load_states,
+    parameter_rows,
     result,
     unknown_of,
 )
@@ -112,7 +113,7 @@ class _Kernel:
     ) -> None:
         self.traced, self.target, self.launch = traced, target, launch
         self.parameters, self.each = parameters, each
-        offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
+        offline = parameter_rows(len(parameters))
         self.rows = (*traced.inputs, *(offline if each else ()))  # arrays with one row per state
         arrays = dict.fromkeys((a.name for a in (*traced.inputs, *offline, *traced.outputs)), "ptr")
         self.f = IRFunction(name, arrays | {"count": "i64"}, on_device=not launch.is_emulated)
@@ -185,7 +186,7 @@ class _Kernel:
                     place = entry + f.op("udiv", entry, a.size)
                 taken.append(f.load(scalar, f.at(shared, place, scalar), align=size))
             for value, entry in zip(taken, entries, strict=True):
-                f.store(value, f.at(to, entry, scalar), align=size)
+                f.put(value, to, entry, scalar, align=size)
 
         total = rows * a.size
         full, end = rows.equals(self.threads), f.label()

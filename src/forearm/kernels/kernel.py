@@ -98,7 +98,7 @@ class Kernel:
         self,
         arm: Arm,
         dtype: str = "float64",
-        parameters: Names = (),
+        parameters: tuple[str, ...] = (),
         cpu: str = HOST,
         device: str = CPU,
         fast: bool = False,

@@ -22,7 +22,14 @@ CAPTURING = range(900, 910)
 
 # Types of arguments by letter: a place in memory, which ctypes takes as byref(...), an address or None;
 # integers; a size; bytes; a place for a text.
-LETTERS: dict[str, Any] = {"p": c_void_p, "i": c_int, "u": c_uint, "z": c_size_t, "s": c_char_p, "t": POINTER(c_char_p)}
+LETTERS: dict[str, Any] = {
+    "p": c_void_p,
+    "i": c_int,
+    "u": c_uint,
+    "z": c_size_t,
+    "s": c_char_p,
+    "t": POINTER(c_char_p),
+}
 SIGNATURES = {
     "cuInit": "u",
     "cuDriverGetVersion": "p",

@@ -47,7 +47,7 @@ Handler = Callable[[], tuple[Loaded, object]]
 
 def cpu_target(function: Compiled, part: str) -> str:
     """The name under which XLA finds a part of a compiled function."""
-    return _target(function, "cpu", part, _on_cpu(function, part, handled(function)))
+    return _target(function, "cpu", part, _on_cpu(function, part))
 
 
 def rollout_target(function: CompiledRollout, part: str, of: HandledFunction) -> str:
@@ -70,11 +70,11 @@ def cuda_rollout_target(request: RolloutRequest, of: HandledFunction) -> str:
     return _registered_name(f"{request.function}_cuda", made_of, request.cpu, "cuda", handler)
 
 
-def _on_cpu(function: Compiled | CompiledRollout, part: str, of: HandledFunction) -> Handler:
+def _on_cpu(function: Compiled | CompiledRollout, part: str, of: HandledFunction | None = None) -> Handler:
     def handler() -> tuple[Loaded, object]:
         native = function.part(part)
         offered, version = interface()
-        memory = handler_in_memory("cpu", of, offered)
+        memory = handler_in_memory("cpu", of or handled(function), offered)
         fill(memory, version, native.address)
         return memory, native
 

@@ -119,7 +119,8 @@ def _heading(level: int, anchor: str) -> str:
 
 
 def _entry(path: str, thing: Any) -> str:
-    thing = inspect.unwrap(thing) if callable(thing) else thing  # functions that remember their answers
+    if callable(thing):  # functions that remember their answers, but not those that take records
+        thing = inspect.unwrap(thing, stop=lambda f: hasattr(f, "__signature__"))
     if isinstance(thing, dict):
         return f"A table by name: {', '.join(f'`{key}`' for key in thing)}."
     if not (inspect.isclass(thing) or inspect.isfunction(thing)):

@@ -22,6 +22,7 @@ from forearm.kernels.batch_rollout_ir import batch_rollout_text, rollout_kernel_
 from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
 from forearm.kernels.native import function_of, host, loaded, object_code
+from forearm.kernels.rollout_arguments import RolloutInputs
 from forearm.kernels.rollout_request import ARGUMENTS, ROLLOUT, RolloutRequest
 from forearm.kernels.rollout_summary import finished
 from forearm.simulation import SUMMARIES
@@ -119,7 +120,8 @@ def test_the_text_of_a_gpu_thread_has_the_same_bits() -> None:
     masses = np.array([1.0, 2.0, 3.0])
     told: dict[str, Any] = {"steps": steps, "step": H, "controller": controller, "summaries": figures}
     right = k.simulate(q, qd, parameters={"part2.mass": masses}, **told)
-    request = batch_rollout.request_of(k, "rk4", "controller", controller, 3, batch_rollout.Extras(figures))
+    inputs = RolloutInputs(controller=controller, summaries=figures)
+    request = batch_rollout.request_of(k, "rk4", inputs.driven, 3, inputs)
     code = object_code(batch_rollout_text(request.program(), DEVICE_TARGETS["float64"]))
     pointers, whole = ARGUMENTS[ROLLOUT]
     kinds = [ctypes.c_void_p] * pointers + [ctypes.c_int64] * whole + [ctypes.c_double]

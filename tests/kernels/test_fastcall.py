@@ -135,11 +135,8 @@ def test_what_is_not_plain_goes_the_ordinary_way_to_the_same_answer(monkeypatch:
     for options in ({"threads": 1}, {"out": None}, {"parameters": None}, {"out": out, "threads": 1}):
         with pytest.raises(AssertionError, match="ordinary way"):
             KERNEL.inverse_dynamics(q, qd, x, **options)
-    calls: list[Any] = [lambda: KERNEL.inverse_dynamics(q, qd, qdd=x)]
-    calls += [lambda: KERNEL.inverse_dynamics(q, qd, x, out)]
-    for call in calls:
-        with pytest.raises(AssertionError, match="ordinary way"):
-            call()
+    with pytest.raises(AssertionError, match="ordinary way"):
+        KERNEL.inverse_dynamics(q, qd, qdd=x)
 
 
 @pytest.mark.parametrize(

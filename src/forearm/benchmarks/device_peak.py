@@ -43,7 +43,7 @@ def _made(dtype: str) -> tuple[About, str]:
 def peak_text(dtype: str) -> str:
     """`peak(values, count)`: each thread has chains s = s a + b, and stores their sum."""
     from forearm.kernels.cuda.text import DEVICE_TARGETS
-    from forearm.kernels.llvm import IRFunction, Value
+    from forearm.kernels.llvm import IRFunction
     from forearm.kernels.vectors import Body
 
     target = DEVICE_TARGETS[dtype]
@@ -55,17 +55,14 @@ def peak_text(dtype: str) -> str:
     starts = [body.op("fadd", own, body.constant(0.1 * k)) for k in range(CHAINS)]
     a, b = body.constant(0.5), own
 
-    def typed(values: list[str]) -> list[Value]:
-        return [Value(x, target.vector) for x in values]
-
-    with f.repeat(0, *typed(starts)) as turn:
+    with f.repeat(0, *starts) as turn:
         i, *now = turn.now
         made = [body.fma(s, a, b) for s in now]
         after = f.op("add", i, 1)
-        turn.again(after, *typed(made), where=f.compared("slt", after, STEPS))
+        turn.again(after, *made, where=f.compared("slt", after, STEPS))
     total = made[0]
     for s in made[1:]:
         total = body.op("fadd", total, s)
-    f.store(typed([total])[0], there, align=target.size)
+    f.store(total, there, align=target.size)
     f.ret()
     return f.text()

@@ -16,7 +16,7 @@ def cell_function(
     name: str, traced: Traced, layout: Layout, parameters: Sequence[str], target: Target
 ) -> str:
     """`void name(double *cells)`: write the results to their cells, all NaN if an input is not finite."""
-    f = IRFunction(name, {"cells": "ptr"}, internal=True)
+    f = IRFunction(name, "ptr cells", internal=True)
     body = Body(target, f=f)
     needed = [p for p in traced.graph.needed(traced.results) if p in traced.graph.leaves]
     places = {p: _place(traced.graph.leaves[p], layout, parameters) for p in needed}
@@ -24,8 +24,7 @@ def cell_function(
     unknown = unknown_of(body, list(values.values()))
     compute(body, traced.graph, traced.results, values)
     made = {
-        name: [body.op("fadd", result(body, e, values), unknown) for e in some.flat]
-        for name, some in traced.results.items()
+        name: [result(body, e, values) + unknown for e in some.flat] for name, some in traced.results.items()
     }
     for array, some in made.items():
         for at, value in zip(layout.places(array), some, strict=True):

@@ -62,38 +62,21 @@ def description_2(d: Described) -> str:
         canGetAndSetFMUstate="true",
         canSerializeFMUstate="true",
     )
-    both = []
+    modes = []
+    files = [f"      <File{attributes(name=name)}/>" for name in d.sources]
+    inner = ["    <SourceFiles>", *files, "    </SourceFiles>"] if files else []
     for tag, more in (
         ("ModelExchange", attributes(completedIntegratorStepNotNeeded="true")),
         ("CoSimulation", attributes(canHandleVariableCommunicationStepSize="true")),
     ):
-        files = [f"      <File{attributes(name=name)}/>" for name in d.sources]
-        inner = ["    <SourceFiles>", *files, "    </SourceFiles>"] if files else []
-        both += _element(f"  <{tag}{capabilities}{more}", inner, f"  </{tag}>")
-    head = attributes(
-        fmiVersion="2.0",
-        modelName=d.name,
-        guid=d.token,
-        description=d.description,
-        generationTool=TOOL,
-        variableNamingConvention="structured",
-        numberOfEventIndicators=str(len(d.indicators)),
-    )
-    lines = [HEAD, f"<fmiModelDescription{head}>", *both, *_units("Unit", "BaseUnit"), *_told()]
-    lines += ["  <ModelVariables>"]
+        start = f"  <{tag}{capabilities}{more}"
+        modes += [f"{start}>", *inner, f"  </{tag}>"] if inner else [f"{start}/>"]
+    variables = []
     for v in d.variables:
-        shown = attributes(
-            name=v.name,
-            valueReference=str(v.place),
-            causality=v.causality,
-            variability=v.variability,
-            initial=None if v.causality in ("input", "independent") else v.initial,
-            description=v.description,
-        )
         derivative = None if v.derivative_of is None else number[v.derivative_of]
         real = attributes(unit=v.unit, **_bounds(v), start=_start(v), derivative=derivative)
-        lines += [f"    <ScalarVariable{shown}><Real{real}/></ScalarVariable>"]
-    lines += ["  </ModelVariables>", "  <ModelStructure>"]
+        variables += [f"    <ScalarVariable{attributes(**_about(v))}><Real{real}/></ScalarVariable>"]
+    structure = []
     for tag, unknowns, needs in (
         ("Outputs", d.outputs, "needs"),
         ("Derivatives", d.states, "needs"),
@@ -103,8 +86,9 @@ def description_2(d: Described) -> str:
             attributes(index=number[v.place], dependencies=" ".join(number[p] for p in getattr(v, needs)))
             for v in unknowns
         ]
-        lines += [f"    <{tag}>", *(f"      <Unknown{some}/>" for some in listed), f"    </{tag}>"]
-    return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])
+        structure += [f"    <{tag}>", *(f"      <Unknown{some}/>" for some in listed), f"    </{tag}>"]
+    indicators = attributes(numberOfEventIndicators=str(len(d.indicators)))
+    return _document(d, "2.0", "guid", indicators, modes, variables, structure)
 
 
 def description_3(d: Described) -> str:
@@ -113,49 +97,54 @@ def description_3(d: Described) -> str:
         modelIdentifier=d.identifier, canGetAndSetFMUState="true", canSerializeFMUState="true"
     )
     step = attributes(canHandleVariableCommunicationStepSize="true")
-    head = attributes(
-        fmiVersion="3.0",
-        modelName=d.name,
-        instantiationToken=d.token,
-        description=d.description,
-        generationTool=TOOL,
-        variableNamingConvention="structured",
-    )
-    lines = [
-        HEAD,
-        f"<fmiModelDescription{head}>",
+    modes = [
         f"  <ModelExchange{capabilities}{attributes(needsCompletedIntegratorStep='false')}/>",
         f"  <CoSimulation{capabilities}{step}/>",
-        *_units("Unit", "BaseUnit"),
-        *_told(),
-        "  <ModelVariables>",
     ]
+    variables = []
     for v in d.variables:
-        shown = attributes(
-            name=v.name,
-            valueReference=str(v.place),
-            causality=v.causality,
-            variability=v.variability,
-            initial=None if v.causality in ("input", "independent") else v.initial,
-            description=v.description,
-            unit=v.unit,
-            **_bounds(v),
-            derivative=None if v.derivative_of is None else str(v.derivative_of),
-            start=_start(v),
-        )
-        lines += [f"    <Float64{shown}/>"]
-    lines += ["  </ModelVariables>", "  <ModelStructure>"]
+        derivative = None if v.derivative_of is None else str(v.derivative_of)
+        shown = attributes(**_about(v), unit=v.unit, **_bounds(v), derivative=derivative, start=_start(v))
+        variables += [f"    <Float64{shown}/>"]
+    structure = []
     for tag, unknowns, needs in (
         ("Output", d.outputs, "needs"),
         ("ContinuousStateDerivative", d.states, "needs"),
         ("InitialUnknown", d.first_unknowns, "needs_first"),
         ("EventIndicator", d.indicators, "needs"),
     ):
-        lines += [
-            f"    <{tag}{attributes(valueReference=str(v.place), dependencies=_list(getattr(v, needs)))}/>"
-            for v in unknowns
-        ]
+        for v in unknowns:
+            dependencies = " ".join(map(str, getattr(v, needs)))
+            shown = attributes(valueReference=str(v.place), dependencies=dependencies)
+            structure += [f"    <{tag}{shown}/>"]
+    return _document(d, "3.0", "instantiationToken", "", modes, variables, structure)
+
+
+def _document(d: Described, version: str, token: str, more: str, *parts: Sequence[str]) -> str:
+    """The file, from the lines of its modes, variables and structure."""
+    modes, variables, structure = parts
+    head = attributes(
+        fmiVersion=version,
+        modelName=d.name,
+        **{token: d.token},
+        description=d.description,
+        generationTool=TOOL,
+        variableNamingConvention="structured",
+    )
+    lines = [HEAD, f"<fmiModelDescription{head}{more}>", *modes, *_units(), *_told(), "  <ModelVariables>"]
+    lines += [*variables, "  </ModelVariables>", "  <ModelStructure>", *structure]
     return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])
+
+
+def _about(v: FmuVariable) -> dict[str, str | None]:
+    return {
+        "name": v.name,
+        "valueReference": str(v.place),
+        "causality": v.causality,
+        "variability": v.variability,
+        "initial": None if v.causality in ("input", "independent") else v.initial,
+        "description": v.description,
+    }
 
 
 def build_description(identifier: str, sources: Iterable[str]) -> str:
@@ -176,15 +165,11 @@ def build_description(identifier: str, sources: Iterable[str]) -> str:
     )
 
 
-def _element(start: str, inner: Sequence[str], end: str) -> list[str]:
-    return [f"{start}>", *inner, end] if inner else [f"{start}/>"]
-
-
-def _units(tag: str, base: str) -> list[str]:
+def _units() -> list[str]:
     made = ["  <UnitDefinitions>"]
     for name, exponents in UNITS.items():
         powers = attributes(**{key: str(power) for key, power in exponents.items()})
-        made += [f"    <{tag}{attributes(name=name)}><{base}{powers}/></{tag}>"]
+        made += [f"    <Unit{attributes(name=name)}><BaseUnit{powers}/></Unit>"]
     return [*made, "  </UnitDefinitions>"]
 
 
@@ -208,7 +193,3 @@ def _bounds(v: FmuVariable) -> dict[str, str | None]:
 
 def _start(v: FmuVariable) -> str | None:
     return None if v.start is None else repr(float(v.start))
-
-
-def _list(places: Iterable[int]) -> str:
-    return " ".join(map(str, places))

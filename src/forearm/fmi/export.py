@@ -30,10 +30,11 @@ from forearm.fmi.variables import FmuVariable, Starts, variables_of
 from forearm.kinematics.arguments import states_of
 from forearm.kinematics.limits import limits_of
 from forearm.reading.textfile import write_bytes
+from forearm.records import choice, flag, flat, number, record
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.simulation.stability import fastest_decay, longest_step
 from forearm.simulation.windings import has_inductance
-from forearm.values import check_choice, check_number
+from forearm.values import check_choice
 
 VERSIONS = (2, 3)
 DRIVES = ("torque", "voltage")
@@ -67,17 +68,33 @@ class Fmu:
     size: int
 
 
+@record
+class FmuOptions:
+    """What an FMU simulates, and how."""
+
+    drive: str = choice('input of the joints, "torque" or motor "voltage"', DRIVES, default="torque")
+    step: float = number(
+        "longest internal step of co-simulation, a parameter of the FMU; in model exchange the simulator's "
+        "solver chooses the steps",
+        "s",
+        above=0.0,
+        default=1e-3,
+    )
+    payload: bool = flag(
+        "whether mass and position of a point mass in the hand can be set (default: 0 kg)", default=False
+    )
+
+
+@flat(options=FmuOptions)
 def fmu(
     arm: Arm,
     file: str | os.PathLike[str],
     *,
     version: int = 3,
-    drive: str = "torque",
-    step: float = 1e-3,
+    options: FmuOptions | None = None,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     parameters: Iterable[str] = (),
-    payload: bool = False,
     platforms: Iterable[str] | None = None,
 ) -> Fmu:
     """Write an arm with its drives as a Functional Mock-up Unit for co-simulation and model exchange.
@@ -86,14 +103,11 @@ def fmu(
         arm: the arm.
         file: the file to write; the name should end in .fmu.
         version: FMI version, 2 or 3.
-        drive: input of the joints, "torque" or motor "voltage".
-        step: longest internal step of co-simulation, s, a parameter of the FMU; in model exchange the
-            simulator's solver chooses the steps.
+        options: some of the following options as a record.
         q0, qd0: initial coordinates (n,), rad or m, and velocities (n,), rad/s or m/s, which are parameters
             of the FMU; None: 0, or the nearest within limits.
         parameters: parameters of the arm that can be set in the simulator, such as "joint2.friction" or
             "link3.mass", named as for `compile`; gravity can always be set.
-        payload: whether mass and position of a point mass in the hand can be set (default: 0 kg).
         platforms: platforms to include a library for: "x86_64-linux", "x86_64-windows", "aarch64-linux";
             None: all that the FMI version names and LLVM supports. Every FMU also contains its C source.
     """
@@ -102,12 +116,11 @@ def fmu(
         raise InputError(f"{arm.name!r} has no movable joint.", "fmu", "arm")
     if isinstance(version, bool) or version not in VERSIONS:
         raise InputError(f"expected 2 or 3, got {shorten(version)}.", "fmu", "version")
-    check_choice(drive, DRIVES, "fmu, drive")
     refuse_drive_states(arm, "fmu")
-    step = check_number(step, "fmu, step", above=0.0)
+    options = options or FmuOptions()
     systems = _systems(platforms, version)
-    model = _model(arm, drive == "voltage", parameters, payload)
-    starts = _starts(arm, q0, qd0, step)
+    model = _model(arm, options.drive == "voltage", parameters, options.payload)
+    starts = _starts(arm, q0, qd0, options.step)
     _warn_of_long_steps(arm, model.voltage, starts)
     variables = variables_of(model, starts)
     content, token = contents(model, variables, version, systems)
@@ -231,7 +244,7 @@ def _warn_of_long_steps(arm: Arm, voltage: bool, starts: Starts) -> None:
             f"drive brakes within {1.0 / abs(rate):.2g} s: co-simulation would be unstable. Use steps "
             f"of at most {most:.2g} s; model exchange is not affected.",
             StepWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from forearm.fmi.entry_points import (
     FALSE,
-    SOMETHING,
-    TRUE,
     EntryPoints,
     life,
     model_exchange,
@@ -32,7 +30,7 @@ from forearm.kernels.llvm import IRFunction, Value
 
 LAST_TIME = 2  # fmi2LastSuccessfulTime
 TERMINATED_STATUS = 3  # fmi2Terminated
-REAL = {"references": "ptr", "count": "i64", "values": "ptr"}
+REAL = "ptr references, i64 count, ptr values"
 
 
 def entry_points(layout: Layout) -> tuple[list[str], list[str]]:
@@ -53,10 +51,10 @@ def entry_points(layout: Layout) -> tuple[list[str], list[str]]:
 
 
 def _tell() -> IRFunction:
-    kinds = {"logger": "ptr", "environment": "ptr", "name": "ptr", "status": "i32", "message": "ptr"}
+    kinds = "ptr logger, ptr environment, ptr name, i32 status, ptr message"
     f = IRFunction("fmu.tell", kinds, internal=True)
     logger, environment, name, status, message = f.arguments
-    with f.unless(f.compared("eq", logger, None)):
+    with f.unless(logger.equals(None)):
         given = (environment, name, status, Value("@category", "ptr"), message)
         f.call(logger, *given, takes="ptr, ptr, i32, ptr, ptr")
     f.ret()
@@ -65,29 +63,19 @@ def _tell() -> IRFunction:
 
 def _instantiate(e: EntryPoints) -> None:
     """Callbacks are {logger, allocateMemory, freeMemory, stepFinished, environment}."""
-    kinds = {
-        "name": "ptr",
-        "kind": "i32",
-        "guid": "ptr",
-        "resources": "ptr",
-        "callbacks": "ptr",
-        "visible": "i32",
-        "logging": "i32",
-    }
+    kinds = "ptr name, i32 kind, ptr guid, ptr resources, ptr callbacks, i32 visible, i32 logging"
     f = e.bare("Instantiate", kinds, "ptr")
     name, kind, guid, _, callbacks, *_ = f.arguments
-    with f.when(f.compared("eq", callbacks, None)):
-        f.ret(None)
-    logger, environment = (f.load("ptr", f.at(callbacks, k, "ptr")) for k in (0, 4))
-    what = f.chosen(f.compared("eq", kind, 0), MODEL_EXCHANGE, CO_SIMULATION)
+    f.refuse(callbacks.equals(None), None)
+    logger, environment = (f.entry("ptr", callbacks, k) for k in (0, 4))
+    what = f.chosen(kind.equals(0), MODEL_EXCHANGE, CO_SIMULATION)
     f.ret(f.call("fmu.instance", what, guid, logger, environment, name, kind="ptr"))
     e.add("Instantiate", f)
 
 
 def _variables(e: EntryPoints) -> None:
     for name, does in (("GetReal", "fmu.get"), ("SetReal", "fmu.set")):
-        with e.named(name, REAL) as (f, given):
-            f.ret(f.call(does, *given, kind="i32"))
+        e.forwards(does, name, REAL)
     e.empty(*(f"{does}{kind}" for kind in ("Integer", "Boolean", "String") for does in ("Get", "Set")))
     e.unsupported(
         "GetDirectionalDerivative", "SetRealInputDerivatives", "GetRealOutputDerivatives", "CancelStep"
@@ -95,44 +83,33 @@ def _variables(e: EntryPoints) -> None:
 
 
 def _modes(e: EntryPoints, layout: Layout) -> None:
-    with e.named("SetDebugLogging", {"on": "i32", "count": "i64", "categories": "ptr"}):
+    with e.named("SetDebugLogging", "i32 on, i64 count, ptr categories"):
         pass
-    kinds = {
-        "is_tolerance": "i32",
-        "tolerance": "double",
-        "start": "double",
-        "is_stop": "i32",
-        "stop": "double",
-    }
+    kinds = "i32 is_tolerance, double tolerance, double start, i32 is_stop, double stop"
     with e.named("SetupExperiment", kinds, INSTANTIATED) as (f, given):
         f.store(given[3], cells_of(f, given[0], layout.starts["time"]))
     e.moves("EnterInitializationMode", INSTANTIATED, INITIALIZATION)
     e.moves("EnterEventMode", EVENT | CONTINUOUS, EVENT)
     e.moves("EnterContinuousTimeMode", EVENT, CONTINUOUS)
-    with e.named("NewDiscreteStates", {"info": "ptr"}, EVENT) as (f, given):
+    with e.named("NewDiscreteStates", "ptr info", EVENT) as (f, given):
         moved = f.call("fmu.event", given[0], kind="i32")
         flags = (moved, FALSE, FALSE, moved, FALSE)  # again, terminate, nominals, states, next event
         for k, flag in enumerate(flags):
-            f.store(flag, f.at(given[1], k, "i32"))
-    kinds = {"is_final": "i32", "enter": "ptr", "terminate": "ptr"}
+            f.put(flag, given[1], k, "i32")
+    kinds = "i32 is_final, ptr enter, ptr terminate"
     with e.named("CompletedIntegratorStep", kinds, CONTINUOUS) as (f, given):
         stored_if_asked(f, [(given[2], FALSE), (given[3], FALSE)])
 
 
 def _steps(e: EntryPoints, layout: Layout) -> None:
-    with e.named("DoStep", {"t": "double", "length": "double", "is_final": "i32"}, STEPPING) as (f, given):
+    with e.named("DoStep", "double t, double length, i32 is_final", STEPPING) as (f, given):
         f.ret(f.call("fmu.step", *given[:3], kind="i32"))
-    with e.named("GetRealStatus", {"what": "i32", "value": "ptr"}, ANY) as (f, given):
-        with f.unless(f.compared("eq", given[1], LAST_TIME)):
-            f.ret(DISCARD)
+    with e.named("GetRealStatus", "i32 what, ptr value", ANY) as (f, given):
+        f.require(given[1].equals(LAST_TIME), DISCARD)
         f.store(f.load("double", cells_of(f, given[0], layout.starts["time"])), given[2])
-    with e.named("GetBooleanStatus", {"what": "i32", "value": "ptr"}, ANY) as (f, given):
-        with f.unless(f.compared("eq", given[1], TERMINATED_STATUS)):
-            f.ret(DISCARD)
+    with e.named("GetBooleanStatus", "i32 what, ptr value", ANY) as (f, given):
+        f.require(given[1].equals(TERMINATED_STATUS), DISCARD)
         f.store(FALSE, given[2])
     for name in ("GetStatus", "GetIntegerStatus", "GetStringStatus"):
-        with e.named(name, {"what": "i32", "value": "ptr"}, ANY) as (f, _):
+        with e.named(name, "i32 what, ptr value", ANY) as (f, _):
             f.ret(DISCARD)
-
-
-__all__ = ["SOMETHING", "TRUE", "entry_points"]

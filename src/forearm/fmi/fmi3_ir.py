@@ -32,7 +32,7 @@ TYPES = (
     "Float32", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Boolean", "String",
     "Binary", "Clock",
 )  # fmt: skip
-FLOAT64 = {"references": "ptr", "count": "i64", "values": "ptr", "size": "i64"}
+FLOAT64 = "ptr references, i64 count, ptr values, i64 size"
 UNSUPPORTED = (
     "GetNumberOfVariableDependencies", "GetVariableDependencies", "GetDirectionalDerivative",
     "GetAdjointDerivative", "EnterConfigurationMode", "ExitConfigurationMode", "GetIntervalDecimal",
@@ -58,27 +58,26 @@ def entry_points(layout: Layout) -> tuple[list[str], list[str]]:
 
 
 def _tell() -> IRFunction:
-    kinds = {"logger": "ptr", "environment": "ptr", "name": "ptr", "status": "i32", "message": "ptr"}
+    kinds = "ptr logger, ptr environment, ptr name, i32 status, ptr message"
     f = IRFunction("fmu.tell", kinds, internal=True)
     logger, environment, _, status, message = f.arguments
-    with f.unless(f.compared("eq", logger, None)):
+    with f.unless(logger.equals(None)):
         f.call(logger, environment, status, Value("@category", "ptr"), message)
     f.ret()
     return f
 
 
 def _instantiate(e: EntryPoints) -> None:
-    first = {"name": "ptr", "token": "ptr", "resources": "ptr", "visible": "i8", "logging": "i8"}
-    last = {"environment": "ptr", "logger": "ptr"}
-    between = {"events": "i8", "early": "i8", "required": "ptr", "count": "i64"}
+    first = "ptr name, ptr token, ptr resources, i8 visible, i8 logging"
+    last = "ptr environment, ptr logger"
+    between = "i8 events, i8 early, ptr required, i64 count"
     for name, kinds, what in (
-        ("InstantiateModelExchange", first | last, MODEL_EXCHANGE),
-        ("InstantiateCoSimulation", first | between | last | {"update": "ptr"}, CO_SIMULATION),
+        ("InstantiateModelExchange", f"{first}, {last}", MODEL_EXCHANGE),
+        ("InstantiateCoSimulation", f"{first}, {between}, {last}, ptr update", CO_SIMULATION),
     ):
         f = e.bare(name, kinds, "ptr")
-        given = dict(zip(kinds, f.arguments, strict=True))
-        rest = (given[key] for key in ("token", "logger", "environment", "name"))
-        f.ret(f.call("fmu.instance", what, *rest, kind="ptr"))
+        named, token, *_, environment, logger = f.arguments[: 7 if what == MODEL_EXCHANGE else 11]
+        f.ret(f.call("fmu.instance", what, token, logger, environment, named, kind="ptr"))
         e.add(name, f)
     f = e.bare("InstantiateScheduledExecution", first, "ptr")
     f.ret(None)
@@ -88,7 +87,7 @@ def _instantiate(e: EntryPoints) -> None:
 def _variables(e: EntryPoints, layout: Layout) -> None:
     for name, does in (("GetFloat64", "fmu.get"), ("SetFloat64", "fmu.set")):
         with e.named(name, FLOAT64) as (f, given):
-            with f.unless(f.compared("eq", given[2], given[4])):  # all variables are scalars
+            with f.unless(given[2].equals(given[4])):  # all variables are scalars
                 f.ret(ERROR)
             f.ret(f.call(does, *given[:4], kind="i32"))
     e.empty(*(f"{does}{kind}" for kind in TYPES for does in ("Get", "Set")))
@@ -96,38 +95,31 @@ def _variables(e: EntryPoints, layout: Layout) -> None:
         ("GetNumberOfContinuousStates", 2 * layout.sizes["q"]),
         ("GetNumberOfEventIndicators", layout.sizes["indicators"]),
     ):
-        with e.named(name, {"size": "ptr"}) as (f, given):
+        with e.named(name, "ptr size") as (f, given):
             f.store(size, given[1])
 
 
 def _modes(e: EntryPoints, layout: Layout) -> None:
-    with e.named("SetDebugLogging", {"on": "i8", "count": "i64", "categories": "ptr"}):
+    with e.named("SetDebugLogging", "i8 on, i64 count, ptr categories"):
         pass
-    kinds = {
-        "is_tolerance": "i8",
-        "tolerance": "double",
-        "start": "double",
-        "is_stop": "i8",
-        "stop": "double",
-    }
+    kinds = "i8 is_tolerance, double tolerance, double start, i8 is_stop, double stop"
     with e.named("EnterInitializationMode", kinds, INSTANTIATED) as (f, given):
         initialization(f, given[0], given[3], layout)
     e.moves("EnterEventMode", EVENT | CONTINUOUS, EVENT)
     e.moves("EnterContinuousTimeMode", EVENT, CONTINUOUS)
-    with e.named("EvaluateDiscreteStates", {}, ANY):
+    with e.named("EvaluateDiscreteStates", "", ANY):
         pass
-    flags = ("again", "terminate", "nominals", "states", "is_next", "next")
-    with e.named("UpdateDiscreteStates", dict.fromkeys(flags, "ptr"), EVENT) as (f, given):
+    flags = "ptr again, ptr terminate, ptr nominals, ptr states, ptr is_next, ptr next"
+    with e.named("UpdateDiscreteStates", flags, EVENT) as (f, given):
         moved = f.cast("trunc", f.call("fmu.event", given[0], kind="i32"), "i8")
         stored_if_asked(f, list(zip(given[1:6], (moved, NO, NO, moved, NO), strict=True)))
-    kinds = {"is_final": "i8", "enter": "ptr", "terminate": "ptr"}
+    kinds = "i8 is_final, ptr enter, ptr terminate"
     with e.named("CompletedIntegratorStep", kinds, CONTINUOUS) as (f, given):
         stored_if_asked(f, [(given[2], NO), (given[3], NO)])
 
 
 def _steps(e: EntryPoints, layout: Layout) -> None:
-    kinds = {"t": "double", "length": "double", "is_final": "i8"}
-    kinds |= dict.fromkeys(("event", "terminate", "early", "last"), "ptr")
+    kinds = "double t, double length, i8 is_final, ptr event, ptr terminate, ptr early, ptr last"
     with e.named("DoStep", kinds, STEPPING) as (f, given):
         status = f.call("fmu.step", *given[:3], kind="i32")
         time = f.load("double", cells_of(f, given[0], layout.starts["time"]))

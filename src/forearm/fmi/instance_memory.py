@@ -73,13 +73,17 @@ def cells_of(f: IRFunction, instance: Operand, array: int = 0) -> Value:
     return f.at(str(instance), CELLS + 8 * array, "i8")
 
 
+def message_of(message: str) -> Value:
+    """A message as a C string."""
+    return Value(f"@message{MESSAGES.index(message)}", "ptr")
+
+
 def failed(f: IRFunction, instance: Operand, status: Value, message: str) -> None:
     """Return from a function with an error message."""
-    told = Value(f"@message{MESSAGES.index(message)}", "ptr")
-    f.call("fmu.told", instance, status, told)
+    f.call("fmu.told", instance, status, message_of(message))
     f.ret(status)
 
 
 def is_finite(f: IRFunction, x: Value) -> Value:
     """x - x is 0 if x is finite, and NaN otherwise."""
-    return f.compared("oeq", f.op("fsub", x, x), 0.0)
+    return (x - x).equals(0.0)

@@ -13,27 +13,26 @@ def saved_state_parts(memory: Memory, tag: int) -> list[str]:
 
 def _copied() -> str:
     """`void fmu.copied(to, from, bytes)`, whole words of 8 bytes."""
-    f = IRFunction("fmu.copied", {"to": "ptr", "from": "ptr", "bytes": "i64"}, internal=True)
+    f = IRFunction("fmu.copied", "ptr to, ptr from, i64 bytes", internal=True)
     to, source, size = f.arguments
-    with f.loop(0, f.op("lshr", size, 3)) as k:
-        f.store(f.load("i64", f.at(source, k, "i64"), align=1), f.at(to, k, "i64"), align=1)
+    with f.loop(0, size >> 3) as k:
+        f.put(f.load("i64", f.at(source, k, "i64"), align=1), to, k, "i64", align=1)
     f.ret()
     return f.text()
 
 
 def _save(memory: Memory) -> str:
     """`i32 fmu.save(instance, state)`: save its state to *state, in a new slot if that is null."""
-    f = IRFunction("fmu.save", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
+    f = IRFunction("fmu.save", "ptr instance, ptr state", "i32", internal=True)
     instance, state = f.arguments
-    with f.when(f.compared("eq", state, None)):
-        f.ret(ERROR)
-    with f.when(f.compared("eq", f.load("ptr", state), None)):
+    f.refuse(state.equals(None), ERROR)
+    with f.when(f.load("ptr", state).equals(None)):
         made = f.call("fmu.slot", SAVED, kind="ptr")
-        with f.when(f.compared("eq", made, None)):
+        with f.when(made.equals(None)):
             failed(f, instance, ERROR, FULL)
         f.store(made, state)
     to = f.load("ptr", state)
-    with f.unless(f.compared("eq", f.call("fmu.kind", to, kind="i64"), SAVED)):
+    with f.unless(f.call("fmu.kind", to, kind="i64").equals(SAVED)):
         failed(f, instance, ERROR, BAD_STATE)
     f.call("fmu.copied", f.at(to, MODE, "i8"), f.at(instance, MODE, "i8"), memory.saved)
     f.ret(OK)
@@ -42,9 +41,9 @@ def _save(memory: Memory) -> str:
 
 def _restore(memory: Memory) -> str:
     """`i32 fmu.restore(instance, state)`."""
-    f = IRFunction("fmu.restore", {"instance": "ptr", "state": "ptr"}, "i32", internal=True)
+    f = IRFunction("fmu.restore", "ptr instance, ptr state", "i32", internal=True)
     instance, state = f.arguments
-    with f.unless(f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)):
+    with f.unless(f.call("fmu.kind", state, kind="i64").equals(SAVED)):
         failed(f, instance, ERROR, BAD_STATE)
     f.call("fmu.copied", f.at(instance, MODE, "i8"), f.at(state, MODE, "i8"), memory.saved)
     f.ret(OK)
@@ -53,11 +52,11 @@ def _restore(memory: Memory) -> str:
 
 def _serialize(memory: Memory, tag: int) -> str:
     """`i32 fmu.serialize(instance, state, bytes, size)`."""
-    kinds = {"instance": "ptr", "state": "ptr", "bytes": "ptr", "size": "i64"}
+    kinds = "ptr instance, ptr state, ptr bytes, i64 size"
     f = IRFunction("fmu.serialize", kinds, "i32", internal=True)
     instance, state, to, size = f.arguments
-    is_saved = f.compared("eq", f.call("fmu.kind", state, kind="i64"), SAVED)
-    with f.unless(f.op("and", is_saved, f.compared("ult", serialized_size(memory) - 1, size))):
+    is_saved = f.call("fmu.kind", state, kind="i64").equals(SAVED)
+    with f.unless(is_saved & f.compared("ult", serialized_size(memory) - 1, size)):
         failed(f, instance, ERROR, BAD_STATE)
     f.store(tag, to, align=1)
     f.call("fmu.copied", f.at(to, 8, "i8"), f.at(state, MODE, "i8"), memory.saved)
@@ -67,16 +66,15 @@ def _serialize(memory: Memory, tag: int) -> str:
 
 def _deserialize(memory: Memory, tag: int) -> str:
     """`i32 fmu.deserialize(instance, bytes, size, state)`: into a new slot if *state is null."""
-    kinds = {"instance": "ptr", "bytes": "ptr", "size": "i64", "state": "ptr"}
+    kinds = "ptr instance, ptr bytes, i64 size, ptr state"
     f = IRFunction("fmu.deserialize", kinds, "i32", internal=True)
     instance, source, size, state = f.arguments
     with f.unless(f.compared("ult", serialized_size(memory) - 1, size)):
         failed(f, instance, ERROR, BAD_STATE)
-    with f.unless(f.compared("eq", f.load("i64", source, align=1), tag)):
+    with f.unless(f.load("i64", source, align=1).equals(tag)):
         failed(f, instance, ERROR, BAD_STATE)
     status = f.call("fmu.save", instance, state, kind="i32")
-    with f.unless(f.compared("eq", status, 0)):
-        f.ret(status)
+    f.require(status.equals(0), status)
     to = f.at(f.load("ptr", state), MODE, "i8")
     f.call("fmu.copied", to, f.at(source, 8, "i8"), memory.saved)
     f.ret(OK)

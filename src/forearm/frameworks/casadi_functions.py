@@ -18,7 +18,7 @@ from forearm.codegen.differentiated import GRADIENT, PARAMETERS, RATE, WEIGHT, f
 from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
-from forearm.kernels.compiled import CompileRequest
+from forearm.kernels.compiled import CompileRequest, Names
 from forearm.model import Array
 from forearm.reduction.symbolic import chosen_parameters
 from forearm.symbols import Expr, Graph, refined
@@ -63,7 +63,7 @@ class CasadiFunction:
 
     name: str
     traced: Traced
-    parameters: tuple[str, ...]
+    parameters: Names
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     is_sparse: bool = False
@@ -106,7 +106,7 @@ def functions_of(request: CompileRequest, derivatives: int) -> list[CasadiFuncti
     return made
 
 
-def _plain(name: str, traced: Traced, parameters: tuple[str, ...]) -> CasadiFunction:
+def _plain(name: str, traced: Traced, parameters: Names) -> CasadiFunction:
     inputs = [Port(a.name, _matrix(a.shape), a.name) for a in traced.inputs]
     inputs += [Port(PARAMETERS, (len(parameters), 1), PARAMETERS)] if parameters else []
     outputs = [Port(a.name, _matrix(a.shape), a.name) for a in traced.outputs]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from forearm.codegen.differentiated import PARAMETERS
 from forearm.frameworks.casadi_functions import CasadiFunction, Port
@@ -35,27 +36,24 @@ def _evaluation(function: CasadiFunction, target: Target) -> str:
     """`int f(const double **arg, double **res, casadi_int *iw, double *w, int mem)`: a null pointer in `arg`
     is an array of zeros, one in `res` an output that is not needed.
     """
-    kinds = {"arg": "ptr", "res": "ptr", "iw": "ptr", "w": "ptr", "mem": "i32"}
+    kinds = "ptr arg, ptr res, ptr iw, ptr w, i32 mem"
     f = IRFunction(function.name, kinds, "i32")
     body, traced = Body(target, f=f), function.traced
-    values: dict[int, str] = {}
+    values: dict[int, Any] = {}
     for k, port in enumerate(function.inputs):
         if port.of is None:
             continue
-        given = f.load("ptr", f.at("%arg", k, "ptr"))
-        there = f.chosen(f.compared("eq", given, None), Value(f"@{ZEROS}", "ptr"), given)
+        given = f.entry("ptr", "%arg", k)
+        there = f.chosen(given.equals(None), Value(f"@{ZEROS}", "ptr"), given)
         for at, place in enumerate(leaves_of(traced.graph, function.leaves(port))):
             values[place] = body.load(there, at, 1)
-    unknown = unknown_of(body, list(values.values()))
+    unknown = unknown_of(body, values.values())
     listed = [function.entries(port) for port in function.outputs]
     compute(body, traced.graph, [value for entries in listed for _, _, value in entries], values)
-    made = [
-        [body.op("fadd", result(body, value, values), unknown) for _, _, value in entries]
-        for entries in listed
-    ]
+    made = [[result(body, value, values) + unknown for _, _, value in entries] for entries in listed]
     for k, results in enumerate(made):
-        to = f.load("ptr", f.at("%res", k, "ptr"))
-        with f.unless(f.compared("eq", to, None)):
+        to = f.entry("ptr", "%res", k)
+        with f.unless(to.equals(None)):
             for at, value in enumerate(results):
                 body.store(to, at, value, 1)
     f.ret(ZERO)
@@ -123,11 +121,11 @@ def _answer(name: str, kind: str, *value: Operand, given: str | None = None) -> 
 def _rows(name: str, kind: str, rows: Sequence[Sequence[int]]) -> list[str]:
     """A function from an index to a pointer to a row of numbers, null beyond the last."""
     starts = [sum(map(len, rows[:k])) for k in range(len(rows))]
-    f = IRFunction(name, {"i": "i64"}, "ptr")
+    f = IRFunction(name, "i64 i", "ptr")
     (i,) = f.arguments
     none = f.label()
     f.go(none, unless=f.compared("ult", i, len(rows)))
-    f.ret(f.at(f"@{name}.rows", f.load("i64", f.at(f"@{name}.starts", i, "i64")), kind))
+    f.ret(f.at(f"@{name}.rows", f.entry("i64", f"@{name}.starts", i), kind))
     f.begin(none)
     f.ret(None)
     everything = [x for row in rows for x in row]
@@ -136,18 +134,18 @@ def _rows(name: str, kind: str, rows: Sequence[Sequence[int]]) -> list[str]:
 
 def _default(name: str, inputs: Sequence[Port]) -> str:
     """0 for inputs that are not given, but NaN for parameters: zeros would look like values."""
-    f = IRFunction(name, {"i": "i64"}, "double")
+    f = IRFunction(name, "i64 i", "double")
     (i,) = f.arguments
     place = next((k for k, port in enumerate(inputs) if port.of == PARAMETERS), -1)
-    f.ret(f.chosen(f.compared("eq", i, place), math.nan, 0.0))
+    f.ret(f.chosen(i.equals(place), math.nan, 0.0))
     return f.text()
 
 
 def _work(name: str, sizes: Sequence[int]) -> str:
     """`int f_work(casadi_int *sz_arg, *sz_res, *sz_iw, *sz_w)`: the lengths of the arrays for `f`."""
-    f = IRFunction(name, {"sz_arg": "ptr", "sz_res": "ptr", "sz_iw": "ptr", "sz_w": "ptr"}, "i32")
+    f = IRFunction(name, "ptr sz_arg, ptr sz_res, ptr sz_iw, ptr sz_w", "i32")
     for to, size in zip(f.arguments, sizes, strict=True):
-        with f.unless(f.compared("eq", to, None)):
+        with f.unless(to.equals(None)):
             f.store(size, to)
     f.ret(ZERO)
     return f.text()

@@ -11,9 +11,12 @@ import numpy as np
 from forearm.codegen.functions import FUNCTIONS
 from forearm.errors import InputError, NameNotFound, shorten
 from forearm.frameworks.jax_arguments import as_number, parameter_values
+from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import refuse
 from forearm.kernels.function_names import check_precision
 from forearm.kernels.kernel import Kernel
+from forearm.kernels.rollout_arguments import Drive, RolloutPlan, required
+from forearm.records import flat
 from forearm.values import check_choice
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ class JaxFunctions:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._functions: dict[tuple[str, ...], JaxFunction] = {}
+        self._functions: dict[Names, JaxFunction] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.kernel, "jax")
@@ -70,38 +73,33 @@ class JaxFunctions:
             check_choice(name, FUNCTIONS, "fused, function")
         return self._function(tuple(dict.fromkeys(names)), by_name=True)
 
+    @flat(plan=RolloutPlan)
     def simulate(
         self,
         q0: Any,
         qd0: Any,
         *,
-        steps: int,
-        step: float,
-        method: str = "rk4",
+        plan: RolloutPlan | None = None,
         torque: Any = None,
         voltage: Any = None,
-        record: int | None = None,
         parameters: Any = None,
     ) -> Rollout:
         """Simulate many arms as in `Kernel.simulate`;
         differentiable in reverse mode for arms without dry friction.
 
         Args:
-            q0, qd0: joint coordinates and velocities at the start, (..., n).
-            steps: number of steps.
-            step: step size, s.
-            method: "rk3", "rk4" or "gill".
+            q0, qd0: joint coordinates and velocities at the start, (..., n); as is the result, or (...,
+                records, n).
+            plan: the following options as a record.
             torque, voltage: N m (N), or V: (..., n) held, or (..., steps, n) held over each step.
-            record: steps between recorded states, (..., records, n); None: only the final state, (..., n).
             parameters: values of the open parameters.
         """
         from forearm.frameworks.jax_rollout import simulate
-        from forearm.kernels.rollout_arguments import plan_of
 
-        plan = plan_of(steps, step, method, record)
-        return simulate(self.kernel, (q0, qd0), plan, {"torque": torque, "voltage": voltage}, parameters)
+        drive = Drive(torque=torque, voltage=voltage)
+        return simulate(self.kernel, (q0, qd0), required(plan), drive, parameters)
 
-    def _function(self, names: tuple[str, ...], by_name: bool = False) -> JaxFunction:
+    def _function(self, names: Names, by_name: bool = False) -> JaxFunction:
         key = (*names, "by name") if by_name else names
         return self._functions.setdefault(key, JaxFunction(self.kernel, names, by_name))
 
@@ -109,7 +107,7 @@ class JaxFunctions:
 class JaxFunction:
     """A function of an arm for JAX arrays; created by `k.jax`."""
 
-    def __init__(self, kernel: Kernel, names: tuple[str, ...], by_name: bool) -> None:
+    def __init__(self, kernel: Kernel, names: Names, by_name: bool) -> None:
         check_precision(names, kernel.dtype)
         self.kernel, self.names, self.by_name = kernel, names, by_name
         self.__name__ = "_and_".join(names)
@@ -123,12 +121,12 @@ class JaxFunction:
         return f"<{self.__name__}({', '.join(self.inputs)}) of {self.kernel.arm.name!r} for JAX>"
 
     @property
-    def inputs(self) -> dict[str, tuple[int, ...]]:
+    def inputs(self) -> dict[str, Shape]:
         """Shapes of the arguments for one state, in order, by name."""
         return {slot.name: slot.shape for slot in self._derived.inputs}
 
     @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
+    def outputs(self) -> dict[str, Shape]:
         """Shapes of the results for one state, in order, by name."""
         return {slot.name: slot.shape for slot in self._derived.outputs}
 
@@ -195,7 +193,7 @@ class JaxFunction:
         """Traced once for each set of shapes."""
         import jax.numpy as jnp
 
-        function, dtype, leading = self._derived, self.kernel.dtype, dict[str, tuple[int, ...]]()
+        function, dtype, leading = self._derived, self.kernel.dtype, dict[str, Shape]()
         rows: list[Any] = []
         for slot, state in zip(function.inputs, states, strict=True):
             row = as_number(self.kernel, slot.name, state)
@@ -230,7 +228,7 @@ class JaxFunction:
             return dict(zip(self.outputs, made, strict=True))
         return made[0] if len(made) == 1 else tuple(made)
 
-    def _expected(self, shape: tuple[int, ...], name: str) -> str:
+    def _expected(self, shape: Shape, name: str) -> str:
         if name == "T":
             return "expected poses of shape (..., 4, 4)"
         arm = self.kernel.arm

@@ -24,7 +24,7 @@ from forearm.frameworks.jax_handler_ir import (
 )
 from forearm.kernels.cache import key_of
 from forearm.kernels.cache_key import surroundings, told
-from forearm.kernels.compiled import Compiled, name_of
+from forearm.kernels.compiled import Compiled, Names, name_of
 from forearm.kernels.elf import Loaded
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import object_code
@@ -42,51 +42,56 @@ FAILED = b"forearm: CUDA's driver did not launch the kernel; CUDA_LAUNCH_BLOCKIN
 _messages = {"mistaken": ctypes.create_string_buffer(MISTAKEN), "failed": ctypes.create_string_buffer(FAILED)}
 _registered: dict[str, Any] = {}  # by name, what XLA may call for the life of the process
 _registering = threading.Lock()
+Handler = Callable[[], tuple[Loaded, object]]
 
 
 def cpu_target(function: Compiled, part: str) -> str:
     """The name under which XLA finds a part of a compiled function."""
-
-    def handler() -> tuple[Loaded, object]:
-        native = function.part(part)
-        offered, version = interface()
-        memory = handler_in_memory("cpu", handled(function), offered)
-        fill(memory, version, native.address)
-        return memory, native
-
-    return _target(function, "cpu", part, handler)
+    return _target(function, "cpu", part, _on_cpu(function, part))
 
 
 def rollout_target(function: CompiledRollout, part: str, of: HandledFunction) -> str:
     """The same for a rollout, whose handler contains its integer and real arguments."""
-
-    def handler() -> tuple[Loaded, object]:
-        native = function.part(part)
-        offered, version = interface()
-        memory = handler_in_memory("cpu", of, offered)
-        fill(memory, version, native.address)
-        return memory, native
-
     request = function.request
     made_of = (request.key, part, of)
-    return _registered_name(request.function, made_of, request.cpu, "cpu", handler)
+    return _registered_name(request.function, made_of, request.cpu, "cpu", _on_cpu(function, part, of))
 
 
 def cuda_rollout_target(request: RolloutRequest, of: HandledFunction) -> str:
     """The same on NVIDIA GPUs."""
 
-    def handler() -> tuple[Loaded, object]:
+    def launches() -> dict[int, Any]:
         from forearm.kernels.cuda.device_rollout import loaded_rollout
+
+        return {index: loaded_rollout(request, index) for index in devices_of_jax()}
+
+    made_of = (request.key, "cuda", of)
+    handler = _on_cuda(launches, lambda: of)
+    return _registered_name(f"{request.function}_cuda", made_of, request.cpu, "cuda", handler)
+
+
+def _on_cpu(function: Compiled | CompiledRollout, part: str, of: HandledFunction | None = None) -> Handler:
+    def handler() -> tuple[Loaded, object]:
+        native = function.part(part)
+        offered, version = interface()
+        memory = handler_in_memory("cpu", of or handled(function), offered)
+        fill(memory, version, native.address)
+        return memory, native
+
+    return handler
+
+
+def _on_cuda(launches: Callable[[], dict[int, Any]], of: Callable[[], HandledFunction]) -> Handler:
+    def handler() -> tuple[Loaded, object]:
         from forearm.kernels.cuda.driver import driver
 
         offered, version = interface()
-        launches = {index: loaded_rollout(request, index) for index in devices_of_jax()}
-        memory = handler_in_memory("cuda", of, offered)
-        fill(memory, version, driver().address("cuLaunchKernel"), launches)
-        return memory, launches
+        loaded = launches()
+        memory = handler_in_memory("cuda", of(), offered)
+        fill(memory, version, driver().address("cuLaunchKernel"), loaded)
+        return memory, loaded
 
-    made_of = (request.key, "cuda", of)
-    return _registered_name(f"{request.function}_cuda", made_of, request.cpu, "cuda", handler)
+    return handler
 
 
 def devices_of_jax() -> list[int]:
@@ -99,32 +104,25 @@ def devices_of_jax() -> list[int]:
         return []
 
 
-def cuda_target(kernel: Kernel, functions: Sequence[str], derived: tuple[str, ...], each: bool) -> str:
+def cuda_target(kernel: Kernel, functions: Sequence[str], derived: Names, each: bool) -> str:
     """The same on NVIDIA GPUs: the function is loaded on all that JAX sees."""
     devices = devices_of_jax()
     function: Any = kernel.to(f"cuda:{devices[0]}").compiled(*functions, derived=derived)
 
-    def handler() -> tuple[Loaded, object]:
-        from forearm.kernels.cuda.driver import driver
+    def launches() -> dict[int, Any]:
+        return {index: function.loaded(index, each=each) for index in devices}
 
-        offered, version = interface()
-        launches = {index: function.loaded(index, each=each) for index in devices}
-        memory = handler_in_memory("cuda", handled(function), offered)
-        fill(memory, version, driver().address("cuLaunchKernel"), launches)
-        return memory, launches
-
+    handler = _on_cuda(launches, lambda: handled(function))
     return _target(function, "cuda", "each" if each else "batch", handler)
 
 
-def _target(function: Any, platform: str, part: str, handler: Callable[[], tuple[Loaded, object]]) -> str:
+def _target(function: Any, platform: str, part: str, handler: Handler) -> str:
     request = function.request
     made_of = (request.key, part, platform, getattr(function, "fast", False))
     return _registered_name(f"{name_of(request)}_{part}", made_of, request.cpu, platform, handler)
 
 
-def _registered_name(
-    title: str, made_of: object, cpu: str, platform: str, handler: Callable[[], tuple[Loaded, object]]
-) -> str:
+def _registered_name(title: str, made_of: object, cpu: str, platform: str, handler: Handler) -> str:
     """The name under which the handler is registered; derived from the code, so that JAX's compilation cache
     finds the same function in a later process.
     """

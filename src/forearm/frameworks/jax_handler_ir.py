@@ -81,12 +81,11 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
         device = f.cast("zext", f.load("i32", frame.asked(offered.device)), "i64")
         with f.unless(f.compared("ult", device, DEVICES)):
             frame.fail("failed", INTERNAL)
-        first = f.op("add", f.op("mul", device, len(LAUNCH)), len(ENTRIES))
+        first = device * len(LAUNCH) + len(ENTRIES)
         function, threads, shared = (
-            f.load(kind, f.at(f"@{TABLE}", f.op("add", first, k), "i64"))
-            for k, kind in enumerate(("ptr", "i64", "i64"))
+            f.load(kind, f.at(f"@{TABLE}", first + k, "i64")) for k, kind in enumerate(("ptr", "i64", "i64"))
         )
-        with f.when(f.compared("eq", function, None)):
+        with f.when(function.equals(None)):
             frame.fail("failed", INTERNAL)
         # Each argument is passed by its address: for an array that of XLA's own field.
         chosen = handled.arrays or range(len(frame.buffers))
@@ -99,15 +98,15 @@ def cuda_text(handled: HandledFunction, offered: OfferedFunctions) -> str:
             frame.kept(frame.scalar, Value(number(x, frame.scalar), frame.scalar)) for x in handled.real
         ]
         for k, place in enumerate([*places, frame.kept("i64", count)]):
-            f.store(place, f.at(arguments, k, "ptr"))
-        blocks = f.op("sdiv", f.op("sub", f.op("add", count, threads), 1), threads)
+            f.put(place, arguments, k, "ptr")
+        blocks = (count + threads - 1) // threads
         one = Value("1", "i32")
-        with f.when(f.compared("sgt", count, 0)):
+        with f.when(count > 0):
             grid = f.cast("trunc", blocks, "i32")
             sizes: Sequence[Operand] = (grid, one, one, f.cast("trunc", threads, "i32"), one, one)
             launch, bytes_shared = frame.entry("ptr", "function"), f.cast("trunc", shared, "i32")
             code = f.call(launch, function, *sizes, bytes_shared, stream, arguments, None, kind="i32")
-            with f.when(f.compared("ne", code, 0)):
+            with f.when(code.differs(0)):
                 frame.fail("failed", INTERNAL)
 
     return _handler(handled, offered, CAN_BE_CAPTURED, run, DEVICES * len(LAUNCH))
@@ -132,7 +131,7 @@ class _Frame:
 
     def __init__(self, handled: HandledFunction, offered: OfferedFunctions) -> None:
         self.handled, self.offered = handled, offered
-        self.f = IRFunction(HANDLER, {"frame": "ptr"}, "ptr")
+        self.f = IRFunction(HANDLER, "ptr frame", "ptr")
         self.frame = self.f.arguments[0]
         self.buffers: list[Value] = []
         self.scalar = {"float32": "float", "float64": "double"}[handled.dtype]
@@ -145,7 +144,7 @@ class _Frame:
 
     def field(self, kind: str, pointer: Value, offset: int) -> Value:
         """A field of a structure."""
-        return self.f.load(kind, self.f.at(pointer, offset, "i8"))
+        return self.f.field(kind, pointer, offset)
 
     def entry(self, kind: str, name: str) -> Value:
         """An entry of the table."""
@@ -161,13 +160,13 @@ class _Frame:
         """
         f = self.f
         extension = self.field("ptr", self.frame, FRAME_EXTENSION)
-        with f.unless(f.compared("eq", extension, None)):
+        with f.unless(extension.equals(None)):
             kind = self.field("i32", extension, EXTENSION_TYPE)
-            with f.when(f.compared("eq", kind, IS_METADATA)):
+            with f.when(kind.equals(IS_METADATA)):
                 metadata = self.field("ptr", extension, EXTENSION_METADATA)
                 for name, offset in (("major", METADATA_MAJOR), ("minor", METADATA_MINOR)):
-                    f.store(f.cast("trunc", self.entry("i64", name), "i32"), f.at(metadata, offset, "i8"))
-                f.store(Value(str(traits), "i32"), f.at(metadata, METADATA_TRAITS, "i8"))
+                    f.put(f.cast("trunc", self.entry("i64", name), "i32"), metadata, offset, "i8")
+                f.put(Value(str(traits), "i32"), metadata, METADATA_TRAITS, "i8")
                 f.ret(None)
 
     def count(self) -> Value:
@@ -175,13 +174,13 @@ class _Frame:
         f, wrong = self.f, self.f.label()
         for start, ranks in ((FRAME_ARGUMENTS, self.handled.inputs), (FRAME_RESULTS, self.handled.outputs)):
             size = self.field("i64", self.frame, start + LIST_SIZE)
-            f.go(wrong, unless=f.compared("eq", size, len(ranks)))
+            f.go(wrong, unless=size.equals(len(ranks)))
             items = self.field("ptr", self.frame, start + LIST_ITEMS)
             for k, rank in enumerate(ranks):
-                buffer = f.load("ptr", f.at(items, k, "ptr"))
+                buffer = f.entry("ptr", items, k)
                 dtype = self.field("i32", buffer, BUFFER_DTYPE)
-                f.go(wrong, unless=f.compared("eq", dtype, DATA_TYPES[self.handled.dtype]))
-                f.go(wrong, where=f.compared("slt", self.field("i64", buffer, BUFFER_RANK), rank))
+                f.go(wrong, unless=dtype.equals(DATA_TYPES[self.handled.dtype]))
+                f.go(wrong, where=self.field("i64", buffer, BUFFER_RANK) < rank)
                 self.buffers.append(buffer)
         on = f.label()
         f.go(on)
@@ -189,11 +188,11 @@ class _Frame:
         self.fail("mistaken", INVALID_ARGUMENT)
         f.begin(on)
         first, total = self.buffers[0], f.space("i64", 1)
-        leading = f.op("sub", self.field("i64", first, BUFFER_RANK), self.handled.inputs[0])
+        leading = self.field("i64", first, BUFFER_RANK) - self.handled.inputs[0]
         dimensions = self.field("ptr", first, BUFFER_DIMENSIONS)
         f.store(1, total)
         with f.loop(0, leading) as axis:
-            f.store(f.op("mul", f.load("i64", total), f.load("i64", f.at(dimensions, axis, "i64"))), total)
+            f.store(f.load("i64", total) * f.entry("i64", dimensions, axis), total)
         return f.load("i64", total)
 
     def asked(self, function: int) -> Value:
@@ -205,8 +204,7 @@ class _Frame:
         context = f.cast("ptrtoint", self.field("ptr", self.frame, FRAME_CONTEXT), "i64")
         self._write(question, 8 * 4, 0, context, 0)
         error = f.call(self._offered(function), question, kind="ptr")
-        with f.unless(f.compared("eq", error, None)):
-            f.ret(error)
+        f.require(error.equals(None), error)
         return f.at(question, ANSWER, "i8")
 
     def fail(self, message: str, code: int) -> None:
@@ -218,7 +216,7 @@ class _Frame:
 
     def _write(self, there: Value, *values: Operand) -> None:
         for k, value in enumerate(values):
-            self.f.store(value, self.f.at(there, k, "i64"))
+            self.f.put(value, there, k, "i64")
 
     def _offered(self, function: int) -> Value:
         return self.field("ptr", self.field("ptr", self.frame, FRAME_API), API_FUNCTIONS + 8 * function)

@@ -22,7 +22,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from forearm.codegen.differentiated import PARAMETERS
 from forearm.errors import InputError
 from forearm.frameworks.jax_handler import cpu_target, cuda_target
-from forearm.kernels.compiled import Slot
+from forearm.kernels.compiled import Names, Shape, Slot
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
@@ -41,10 +41,10 @@ class DerivedFunction:
     """
 
     kernel: Kernel
-    names: tuple[str, ...]
+    names: Names
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
-    derived: tuple[str, ...] = ()
+    derived: Names = ()
     linear: int = 0
     before: DerivedFunction | None = None  # the function that it is the derivative of
 
@@ -95,7 +95,7 @@ evaluate_p: Any = Primitive("forearm")
 evaluate_p.multiple_results = True
 
 
-def _leading(function: DerivedFunction, first: Any) -> tuple[int, ...]:
+def _leading(function: DerivedFunction, first: Any) -> Shape:
     """The axes before those of a single state."""
     return tuple(first.shape[: len(first.shape) - len(function.inputs[0].shape)])
 
@@ -207,7 +207,7 @@ def _lowered(platform: str, context: Any, *operands: Any, function: DerivedFunct
     return jax.ffi.ffi_lowering(name, extra_attributes=told)(context, *operands)
 
 
-def _sharding(leading: int, shapes: Sequence[tuple[int, ...]], inputs: int) -> dict[str, Any]:
+def _sharding(leading: int, shapes: Sequence[Shape], inputs: int) -> dict[str, Any]:
     """Sharding rule for XLA, to leave a sharded batch in place: which axes correspond, and that the axes of a
     single state are not sharded.
     """

@@ -4,7 +4,7 @@ complete runs with fixed steps as one foreign function, and their gradient as an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import prod
@@ -19,22 +19,22 @@ from forearm.frameworks.jax_arguments import as_number, parameter_values
 from forearm.frameworks.jax_handler import cuda_rollout_target, devices_of_jax, rollout_target
 from forearm.frameworks.jax_handler_ir import HandledFunction
 from forearm.kernels.batch_rollout import Rollout, request_of
+from forearm.kernels.compiled import Shape
 from forearm.kernels.dispatch import refuse
-from forearm.kernels.rollout_arguments import RolloutPlan, check_driving
+from forearm.kernels.rollout_arguments import Drive, Driven, RolloutPlan, ambiguous
 from forearm.kernels.rollout_gradient import refuse_sticking
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, rollout_of
 
 if TYPE_CHECKING:
     from forearm.kernels.kernel import Kernel
 
-Shape = tuple[int, ...]
-
 
 def simulate(
-    kernel: Kernel, states: tuple[Any, Any], plan: RolloutPlan, driving: Mapping[str, Any], parameters: Any
+    kernel: Kernel, states: tuple[Any, Any], plan: RolloutPlan, drive: Drive, parameters: Any
 ) -> Rollout:
     """Simulate as in `JaxFunctions.simulate`."""
-    n, what = kernel.arm.n, check_driving(driving)
+    n, driven = kernel.arm.n, drive.driven
+    what = driven.kind
     q0, qd0 = (as_number(kernel, name, x) for name, x in zip(("q0", "qd0"), states, strict=True))
     qd0 = jnp.broadcast_to(qd0, (n,)) if qd0.ndim == 0 else qd0
     for name, x in (("q0", q0), ("qd0", qd0)):
@@ -42,11 +42,11 @@ def simulate(
             raise InputError(
                 f"{kernel.arm.name!r} has {n} joints, expected shape (..., {n}), got {x.shape}.", name
             )
-    drive = as_number(kernel, what, 0 if driving[what] is None else driving[what])
-    drive = jnp.broadcast_to(drive, (n,)) if drive.ndim == 0 else drive
+    u = as_number(kernel, what, driven.value)
+    u = jnp.broadcast_to(u, (n,)) if u.ndim == 0 else u
     leading = {"q0": q0.shape[:-1], "qd0": qd0.shape[:-1]}
-    by_step = _is_by_step(what, drive.shape, _together(leading), plan.steps, n)
-    leading[what] = drive.shape[: -2 if by_step else -1]
+    by_step = _is_by_step(what, u.shape, _together(leading), plan.steps, n)
+    leading[what] = u.shape[: -2 if by_step else -1]
     values = [parameter_values(kernel, parameters)] if kernel.parameters else []
     if values:
         leading["parameters"] = values[0].shape[:-1]
@@ -54,7 +54,7 @@ def simulate(
         refuse(parameters)
     batch = _together(leading)
     arrays = [jnp.broadcast_to(x, (*batch, n)) for x in (q0, qd0)]
-    arrays.append(jnp.broadcast_to(drive, (*batch, *((plan.steps,) if by_step else ()), n)))
+    arrays.append(jnp.broadcast_to(u, (*batch, *((plan.steps,) if by_step else ()), n)))
     arrays += [jnp.broadcast_to(x, (*batch, x.shape[-1])) for x in values]
     made: Rollout = _rollout(JaxRollout(kernel, plan, what, by_step))(*arrays)
     return made
@@ -82,11 +82,7 @@ def _is_by_step(what: str, shape: Shape, batch: Shape, steps: int, n: int) -> bo
         return True
     is_held = all(a in (1, b) for a, b in zip(shape[-2::-1], batch[::-1], strict=False))
     if is_held and len(shape) == 2 and steps > 1:
-        raise InputError(
-            f"{shape} is ambiguous: one row per arm or one per step, as there are {steps} of "
-            f"both; give ({steps}, 1, {n}) or (1, {steps}, {n}).",
-            what,
-        )
+        raise ambiguous(what, shape, steps, n)
     return not is_held
 
 
@@ -109,7 +105,7 @@ class JaxRollout:
         return [*drive, len(self.kernel.parameters)]
 
     @property
-    def inputs(self) -> tuple[int, ...]:
+    def inputs(self) -> Shape:
         """Ranks of q0, qd0, the drive array, and parameters if there are any."""
         return (1, 1, 2 if self.by_step else 1, *([1] if self.kernel.parameters else []))
 
@@ -117,25 +113,25 @@ class JaxRollout:
         """The rollout as a function of arrays, whose results have these shapes for one arm."""
         first = arrays[0]
         batch = first.shape[: first.ndim - of.inputs[0]]
-        request = request_of(self.kernel.to("cpu"), self.plan.method, self.what, None, self.kernel.arm.n)
+        driven, n = Driven(self.what, self.what, None), self.kernel.arm.n
+        request = request_of(self.kernel.to("cpu"), self.plan.method, driven, n)
         if gradient:
             request = replace(request, function=ROLLOUT_GRADIENT)
         results = [jax.ShapeDtypeStruct(batch + shape, first.dtype) for shape in shapes]
 
-        def on_cpu(*given: Any) -> Any:
-            target = rollout_target(rollout_of(request), "single" if prod(batch) == 1 else "batch", of)
-            return jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")(*given)
+        part = "single" if prod(batch) == 1 else "batch"
 
-        def on_cuda(*given: Any) -> Any:
-            target = cuda_rollout_target(request, of)
-            return jax.ffi.ffi_call(target, results, vmap_method="broadcast_all")(*given)
+        def on(target: Callable[[], str]) -> Callable[..., Any]:
+            def call(*given: Any) -> Any:
+                return jax.ffi.ffi_call(target(), results, vmap_method="broadcast_all")(*given)
 
-        made: list[Any] = (
-            jax.lax.platform_dependent(*arrays, cpu=on_cpu, cuda=on_cuda)
-            if devices_of_jax()
-            else on_cpu(*arrays)
-        )
-        return list(made)
+            return call
+
+        on_cpu = on(lambda: rollout_target(rollout_of(request), part, of))
+        if not devices_of_jax():
+            return list(on_cpu(*arrays))
+        on_cuda = on(lambda: cuda_rollout_target(request, of))
+        return list(jax.lax.platform_dependent(*arrays, cpu=on_cpu, cuda=on_cuda))
 
     def forward(self, *arrays: Any) -> Rollout:
         """The resulting states."""
@@ -147,8 +143,8 @@ class JaxRollout:
             (len(shape), len(shape)),
             self.kernel.dtype,
             (0, 1, 2, place, None, some, some + 1, None),
-            (plan.steps, plan.record, 1, n, n, *self.rows, 0, 0),
-            (plan.h,),
+            (plan.steps, plan.every, 1, n, n, *self.rows, 0, 0),
+            (plan.step,),
         )
         return Rollout(*self.call(list(arrays), [shape, shape], of, gradient=False))
 
@@ -165,7 +161,7 @@ class JaxRollout:
         plan, n, count = self.plan, self.kernel.arm.n, len(self.kernel.parameters)
         kept, by_record = self.kept(), bool(plan.record)
         drive = (plan.steps, n) if self.by_step else (n,)
-        shapes: list[Shape] = [(kept.record, 2 * n), (n,), (n,), drive, *([(count,)] if count else [])]
+        shapes: list[Shape] = [(kept.every, 2 * n), (n,), (n,), drive, *([(count,)] if count else [])]
         ranks = (2, 2, *self.inputs[2:], *[2 if by_record else 1] * 2)
         some = len(ranks)
         p, p_out = (3, some + 4) if count else (None, None)
@@ -174,8 +170,8 @@ class JaxRollout:
             tuple(map(len, shapes)),
             self.kernel.dtype,
             (0, 1, 2, p, some - 2, some - 1, some, some + 1, some + 2, some + 3, p_out),
-            (plan.steps, kept.record, kept.records, *self.rows, int(by_record), int(self.by_step)),
-            (plan.h,),
+            (plan.steps, kept.every, kept.records, *self.rows, int(by_record), int(self.by_step)),
+            (plan.step,),
         )
         _, *made = self.call([*states, *rest, *weights], shapes, of, gradient=True)
         return tuple(made)

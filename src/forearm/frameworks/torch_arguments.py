@@ -9,12 +9,13 @@ import torch
 
 from forearm.errors import InputError, shorten
 from forearm.frameworks.torch_evaluation import Tensor, TensorKernel
+from forearm.kernels.compiled import Shape
 from forearm.kernels.dispatch import refuse
 from forearm.values import check_choice
 
 
 def as_tensors(
-    kernel: TensorKernel, slots: Sequence[tuple[str, tuple[int, ...]]], given: Sequence[Tensor]
+    kernel: TensorKernel, slots: Sequence[tuple[str, Shape]], given: Sequence[Tensor]
 ) -> list[Tensor]:
     """Arguments for the same states: (..., n) each, broadcast; a number is used for all entries."""
     first, (its_name, _) = given[0], slots[0]
@@ -73,13 +74,13 @@ def check_tensor(kernel: TensorKernel, name: str, value: object, first: Tensor, 
         raise InputError(f"expected a dense tensor, got {value.layout}; use .to_dense().", name)
 
 
-def _why(kernel: TensorKernel, shape: tuple[int, ...]) -> str:
+def _why(kernel: TensorKernel, shape: Shape) -> str:
     arm = kernel.kernel.arm
     expected = f"expected shape (..., {', '.join(map(str, shape))})"
     return f"{arm.name!r} has {arm.n} joints, {expected}" if shape == (arm.n,) else expected
 
 
-def as_parameters(kernel: TensorKernel, batch: tuple[int, ...], first: Tensor, given: Any) -> Tensor:
+def as_parameters(kernel: TensorKernel, batch: Shape, first: Tensor, given: Any) -> Tensor:
     """Values of the parameters: (P,) for all states, or one row per state."""
     own = kernel.kernel.parameters
     if not own:

@@ -12,7 +12,7 @@ import torch
 
 from forearm.errors import InputError
 from forearm.kernels.cache_key import told
-from forearm.kernels.compiled import LONGEST_TRACED, Compiled, Native, Slot
+from forearm.kernels.compiled import LONGEST_TRACED, Compiled, Names, Native, Shape, Slot
 from forearm.kernels.kernel import Kernel
 from forearm.kernels.thread_pool import SMALL, WORK, check_stack, shared_rows, worker_count
 
@@ -58,7 +58,7 @@ class TensorKernel:
             found = self._on.setdefault(name, self.kernel.to(name))
         return found
 
-    def evaluation(self, names: tuple[str, ...], derived: tuple[str, ...] = ()) -> Evaluation:
+    def evaluation(self, names: Names, derived: Names = ()) -> Evaluation:
         """Functions as one, differentiated by these modes in turn."""
         token = "/".join([self.key, "+".join(names), *derived])
         return self.kept(token, lambda: Evaluation(self, token, names, derived))
@@ -112,10 +112,10 @@ class Evaluation:
     listed by index in `shareable`.
     """
 
-    def __init__(self, kernel: TensorKernel, token: str, names: tuple[str, ...], derived: tuple[str, ...]):
+    def __init__(self, kernel: TensorKernel, token: str, names: Names, derived: Names):
         self.kernel, self.token, self.names, self.derived = kernel, token, names, derived
         self.is_open = bool(kernel.kernel.parameters)
-        self.shareable: tuple[int, ...] = (-1,) if self.is_open else ()
+        self.shareable: Shape = (-1,) if self.is_open else ()
         self.is_implicit = names == ("forward_dynamics",) and not derived and kernel.is_long
         self._launches: dict[tuple[torch.device, bool], Launch] = {}
         self._then: dict[str, Evaluation] = {}
@@ -145,7 +145,7 @@ class Evaluation:
         """Whether all inputs have the same shape, with one axis."""
         return len({slot.shape for slot in self.inputs}) == 1 and len(self.inputs[0].shape) == 1
 
-    def batch_of(self, tensors: Sequence[Tensor]) -> tuple[int, ...]:
+    def batch_of(self, tensors: Sequence[Tensor]) -> Shape:
         """The batch dimensions."""
         shape = tuple(tensors[0].shape)
         return shape[: len(shape) - len(self.inputs[0].shape)]
@@ -240,11 +240,14 @@ class Evaluation:
             self.launch(first.device, self.is_open and not self.is_shared(ready))(addresses, count)
         return made
 
+    def _on(self, device: torch.device) -> Any:
+        return self.kernel.on(device).compiled(*self.names, derived=self.derived)
+
     def launch(self, device: torch.device, each: bool = False) -> Launch:
         """The launcher on a device; `each`: parameters have a row per state."""
         found = self._launches.get((device, each))
         if found is None:
-            compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
+            compiled = self._on(device)
             make = _on_cpu if device.type == "cpu" else _on_cuda
             found = self._launches.setdefault((device, each), make(compiled, device, each))
         return found
@@ -253,14 +256,11 @@ class Evaluation:
         """The launcher for this many states on a device, with individual parameters or not: called with
         addresses one by one, and the count.
         """
-        compiled = self.kernel.on(device).compiled(*self.names, derived=self.derived)
+        compiled = self._on(device)
         if device.type == "cpu":
             return _called(compiled.part("single" if rows == 1 else "each" if each else "batch"))
-        start, stream_of, index = (
-            compiled.launcher(each=each),
-            torch._C._cuda_getCurrentRawStream,
-            device.index,
-        )
+        start, stream_of = compiled.launcher(each=each), torch._C._cuda_getCurrentRawStream
+        index = device.index
         return lambda *given: start(stream_of(index), given[:-1], given[-1])
 
     def most_on(self, device: torch.device) -> int:
@@ -269,14 +269,14 @@ class Evaluation:
 
     @cached_property
     def _most(self) -> int:
-        compiled: Compiled = self.kernel.on(torch.device("cpu")).compiled(*self.names, derived=self.derived)
+        compiled: Compiled = self._on(torch.device("cpu"))
         return max(1, WORK // compiled.operations)
 
     def _is_much(self, count: int) -> bool:
         return count > self._most and torch.get_num_threads() > 1
 
     def _by_threads(self, arrays: Sequence[Tensor], count: int) -> None:
-        compiled: Compiled = self.kernel.on(torch.device("cpu")).compiled(*self.names, derived=self.derived)
+        compiled: Compiled = self._on(torch.device("cpu"))
         shared = self.is_shared(arrays[: len(self.inputs)])
         native = compiled.part("each" if self.is_open and not shared else "batch")
         size = arrays[0].element_size()

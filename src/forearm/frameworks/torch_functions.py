@@ -18,8 +18,11 @@ from forearm.frameworks.torch_operator import evaluate, is_compiling, is_followe
 from forearm.frameworks.torch_rollout import simulate
 from forearm.frameworks.torch_shortcut import Shortcuts, is_unusual
 from forearm.kernels.batch_rollout import Rollout
+from forearm.kernels.compiled import Names, Shape
+from forearm.kernels.dispatch import keywords
 from forearm.kernels.function_names import check_names
 from forearm.kernels.kernel import Kernel
+from forearm.kernels.rollout_arguments import RolloutPlan
 
 
 class TorchFunctions:
@@ -62,34 +65,27 @@ class TorchFunctions:
         check_names(names)
         return TorchFunction(self, names, True)
 
+    @keywords(RolloutPlan)
     def simulate(
         self,
         q0: Tensor,
         qd0: Tensor,
         *,
-        steps: int,
-        step: float,
-        method: str = "rk4",
         torque: Tensor | None = None,
         voltage: Tensor | None = None,
-        record: int | None = None,
         parameters: Tensor | Mapping[str, Tensor] | None = None,
+        **run: Any,
     ) -> Rollout:
         """Simulate many arms as in `k.simulate`, with gradients of all arguments: in reverse mode, for arms
         without dry friction, which can hold a joint.
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (n,) or (..., n).
-            steps: number of steps.
-            step: step size, s.
-            method: "rk3", "rk4" or "gill".
             torque, voltage: N m (N), or V: (n,) or (..., n) held, (steps, n) or (..., steps, n) by step.
-            record: steps between recorded states; None: only the final state.
             parameters: as in every function.
+            steps, step, method, record: as for `k.simulate`.
         """
-        plan = steps, step, method, record
-        driving = {"torque": torque, "voltage": voltage}
-        return simulate(self._shared, (q0, qd0), plan, driving, parameters)
+        return simulate(self._shared, (q0, qd0), run, {"torque": torque, "voltage": voltage}, parameters)
 
 
 class TorchFunction:
@@ -97,7 +93,7 @@ class TorchFunction:
     returns its output, a tuple of outputs, or a dict if fused.
     """
 
-    def __init__(self, functions: TorchFunctions, names: tuple[str, ...], by_name: bool) -> None:
+    def __init__(self, functions: TorchFunctions, names: Names, by_name: bool) -> None:
         self._functions, self._names, self._by_name = functions, names, by_name
         self._evaluation: Evaluation = functions._shared.evaluation(names)
         # Known without compiling anything: Python compilers read plain attributes only.
@@ -115,7 +111,7 @@ class TorchFunction:
         return f"<{' + '.join(self._names)} on tensors of {self._functions._kernel!r}>"
 
     @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
+    def outputs(self) -> dict[str, Shape]:
         """Shapes of the results for one state, by name."""
         return {slot.name: slot.shape for slot in self._evaluation.outputs}
 
@@ -172,7 +168,7 @@ class TorchFunction:
         return made[0] if len(made) == 1 else tuple(made)
 
 
-def _arguments(kernel: Kernel, names: tuple[str, ...]) -> tuple[tuple[tuple[str, Any], ...], tuple[str, ...]]:
+def _arguments(kernel: Kernel, names: Names) -> tuple[tuple[tuple[str, Any], ...], Names]:
     """Names and shapes of the inputs, names of the outputs."""
     from forearm.codegen.functions import FUNCTIONS, arguments
 

@@ -13,6 +13,7 @@ from torch.autograd import forward_ad
 
 from forearm.errors import InputError
 from forearm.frameworks.torch_evaluation import Evaluation, Tensor, evaluation_of
+from forearm.kernels.compiled import Shape
 
 LIBRARY = torch.library.Library("forearm", "DEF")
 LIBRARY.define("evaluate(str function, Tensor[] inputs) -> Tensor[]")
@@ -186,7 +187,7 @@ class TransformedEvaluation(torch.autograd.Function):
     @staticmethod
     def vmap(
         info: Any, dims: tuple[int | None, ...], evaluation: Evaluation, *tensors: Tensor
-    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+    ) -> tuple[tuple[Tensor, ...], Shape]:
         """The mapped dimension becomes an additional batch dimension."""
         made = tuple(evaluate(evaluation, evaluation.in_front(info.batch_size, dims[1:], tensors)))
         return made, (0,) * len(made)

@@ -5,6 +5,7 @@ rollouts of many arms on tensors, differentiated in reverse mode by a separate k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isqrt
 from typing import Any
 
@@ -15,8 +16,8 @@ from forearm.frameworks.torch_arguments import as_parameters, as_tensors, check_
 from forearm.frameworks.torch_evaluation import PARAMETERS, Evaluation, Tensor, TensorKernel
 from forearm.frameworks.torch_operator import OPERATOR, evaluate, is_compiling
 from forearm.kernels.batch_rollout import Rollout
-from forearm.kernels.compiled import Slot
-from forearm.kernels.rollout_arguments import RolloutPlan, check_driving, plan_of
+from forearm.kernels.compiled import Names, Shape, Slot
+from forearm.kernels.rollout_arguments import Drive, RolloutPlan, ambiguous, plan_of
 
 ONLY_BACKWARDS = (
     "k.torch.simulate: rollouts support reverse mode only, once: use .backward(), torch.autograd.grad, "
@@ -30,7 +31,7 @@ class RolloutEvaluation(Evaluation):
     """
 
     def __init__(
-        self, kernel: TensorKernel, token: str, name: str, derived: tuple[str, ...], plan: RolloutPlan
+        self, kernel: TensorKernel, token: str, name: str, derived: Names, plan: RolloutPlan
     ) -> None:
         super().__init__(kernel, token, (name,), derived)
         self.plan = plan
@@ -62,70 +63,46 @@ class RolloutEvaluation(Evaluation):
 
     def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The results, in new tensors."""
-        batch, n, count = self.batch_of(tensors), self.kernel.kernel.arm.n, len(self.inputs)
+        batch, count, plan = self.batch_of(tensors), len(self.inputs), self.plan
         flat = [
-            t.detach().reshape(-1, *slot.shape)
-            if k not in self.shareable and k - count not in self.shareable
-            else t
+            t.detach()
+            if k in self.shareable or k - count in self.shareable
+            else t.detach().reshape(-1, *slot.shape)
             for k, (slot, t) in enumerate(zip(self.inputs, tensors, strict=True))
         ]
-        rows = flat[0].shape[0]
-        drive, parameters = tensors[2].detach(), tensors[-1].detach() if self.is_open else None
-        steps = self.plan.steps if self._by_step else 1
-        if parameters is not None:
-            parameters = parameters.reshape(rows, -1) if parameters.ndim > 1 else parameters
-        given = {
-            self.what: drive.reshape(-1, steps, n),
-            "steps": self.plan.steps,
-            "step": self.plan.h,
-            "method": self.plan.method,
-        }
+        rows, device = flat[0].shape[0], tensors[0].device
         if not rows:
             return self.empty(tensors)
-        run = self._gradient if self.derived else self._run
-        made = run(tensors[0].device, flat, given, parameters)
-        return [t.reshape(*batch, *slot.shape) for t, slot in zip(made, self.outputs, strict=True)]
-
-    def _run(
-        self, device: Any, flat: Sequence[Tensor], given: Mapping[str, Any], parameters: Tensor | None
-    ) -> list[Tensor]:
-        record = self.plan.record or None
-        if device.type == "cpu":
-            arrays = {
-                k: v.contiguous().numpy() if isinstance(v, torch.Tensor) else v for k, v in given.items()
-            }
-            values = None if parameters is None else parameters.contiguous().numpy()
-            made = self.kernel.on(device).simulate(
-                *(t.contiguous().numpy() for t in flat[:2]), **arrays, record=record, parameters=values
-            )
-            return [torch.from_numpy(x) for x in made]
-        there: Any = self.kernel.on(device)
-        return list(there.simulate(*flat[:2], **given, record=record, parameters=parameters))
-
-    def _gradient(
-        self, device: Any, flat: Sequence[Tensor], given: Mapping[str, Any], parameters: Tensor | None
-    ) -> list[Tensor]:
-        """Repeat the rollout with recorded states, spaced for the least memory, and propagate backwards."""
-        kernel: Any = self.kernel.on(device)
-        record = self.plan.record or max(1, isqrt(self.plan.steps))
+        shape = self.inputs[2].shape
+        drive = flat[2].reshape(-1, *((1,) if len(shape) == 1 else ()), *shape)
+        parameters = flat[-1] if self.is_open else None
+        if parameters is not None and parameters.ndim > 1:
+            parameters = parameters.reshape(rows, -1)
+        kernel, is_host = self.kernel.on(device), device.type == "cpu"
 
         def ready(tensor: Tensor) -> Any:
-            return tensor.contiguous().numpy() if device.type == "cpu" else tensor.contiguous()
+            return tensor.contiguous().numpy() if is_host else tensor.contiguous()
 
-        # One row per arm, so that each has a separate gradient.
-        rows, drive = len(flat[0]), given[self.what]
-        told = {**given, self.what: ready(drive.expand(rows, *drive.shape[1:])), "record": record}
-        told["parameters"] = None if parameters is None else ready(parameters.expand(rows, -1))
-        q0, qd0, q_weight, qd_weight = (ready(flat[k]) for k in (0, 1, 3, 4))
-        states = kernel.simulate(q0, qd0, **told)
-        made = kernel.simulate_gradient((states.q, states.qd), (q_weight, qd_weight), **told)
-        return [torch.from_numpy(x) if device.type == "cpu" else x for x in made if x is not None]
+        if self.derived:  # one row per arm, so that each has a separate gradient
+            drive = drive.expand(rows, *drive.shape[1:])
+            parameters = None if parameters is None else parameters.expand(rows, -1)
+        given = {self.what: ready(drive), "parameters": None if parameters is None else ready(parameters)}
+        if self.derived:
+            # Repeated with recorded states, spaced for the least memory, and propagated backwards.
+            given["plan"] = replace(plan, record=plan.record or max(1, isqrt(plan.steps)))
+            q0, qd0, *weights = (ready(flat[k]) for k in (0, 1, 3, 4))
+            states: Any = kernel.simulate(q0, qd0, **given)
+            made: Any = kernel.simulate_gradient((states.q, states.qd), weights, **given)
+        else:
+            made = kernel.simulate(*map(ready, flat[:2]), plan=plan, **given)
+        results = [torch.from_numpy(x) if is_host else x for x in made if x is not None]
+        return [t.reshape(*batch, *slot.shape) for t, slot in zip(results, self.outputs, strict=True)]
 
 
-def rollout_of(kernel: TensorKernel, name: str, derived: tuple[str, ...] = ()) -> Evaluation:
+def rollout_of(kernel: TensorKernel, name: str, derived: Names = ()) -> Evaluation:
     """The evaluation that a name describes: simulate, drive, mode, method, steps, step, record."""
     _, _, _, method, steps, step, record = name.split(" ")
-    plan = RolloutPlan(int(steps), float.fromhex(step), method, int(record))
+    plan = plan_of(int(steps), float.fromhex(step), method, int(record) or None)
     token = "/".join([kernel.key, name, *derived])
     return kernel.kept(token, lambda: RolloutEvaluation(kernel, token, name, derived, plan))
 
@@ -133,22 +110,26 @@ def rollout_of(kernel: TensorKernel, name: str, derived: tuple[str, ...] = ()) -
 def simulate(
     kernel: TensorKernel,
     states: tuple[Tensor, Tensor],
-    plan: tuple[int, float, str, int | None],
+    run: Mapping[str, Any],
     driving: Mapping[str, Tensor | None],
     parameters: Tensor | Mapping[str, Tensor] | None,
 ) -> Rollout:
     """Simulate as in `k.torch.simulate`."""
-    n, run = kernel.kernel.arm.n, plan_of(*plan)
-    what = check_driving(driving)
+    if not is_compiling():  # Python compilers cannot follow records; then it is checked when it runs
+        RolloutPlan(**run), Drive(**driving)
+    n, steps = kernel.kernel.arm.n, run["steps"]
+    what = "torque" if driving["voltage"] is None else "voltage"
+    given = driving[what]
     tensors = as_tensors(kernel, (("q0", (n,)), ("qd0", (n,))), states)
-    batch = tuple(tensors[0].shape[:-1]) or _arms(driving[what], parameters, run.steps)
+    batch = tuple(tensors[0].shape[:-1]) or _arms(given, parameters, steps)
     tensors = [t.expand(*batch, n) for t in tensors]
-    drive, by_step = _drive(kernel, what, driving[what], tensors[0], batch, run.steps)
-    tensors.append(drive)
+    u, by_step = _drive(kernel, what, given, tensors[0], batch, steps)
+    tensors.append(u)
     if kernel.kernel.parameters or parameters is not None:
         tensors.append(as_parameters(kernel, batch, tensors[0], parameters))
     how = "steps" if by_step else "held"
-    name = f"simulate {what} {how} {run.method} {run.steps} {run.h.hex()} {run.record}"
+    method, record = run.get("method", "rk4"), run.get("record") or 0
+    name = f"simulate {what} {how} {method} {steps} {float(run['step']).hex()} {record}"
     if is_compiling():  # by its name alone, as Python compilers cannot follow how evaluations are cached
         q, qd = OPERATOR(f"{kernel.key}/{name}", tensors)
     else:
@@ -156,7 +137,7 @@ def simulate(
     return Rollout(q, qd)
 
 
-def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
+def _arms(drive: Any, parameters: Any, steps: int) -> Shape:
     """The number of arms that start from a single initial state: the rows of the drive array, or of
     parameters; rows for all steps belong to one arm.
     """
@@ -171,7 +152,7 @@ def _arms(drive: Any, parameters: Any, steps: int) -> tuple[int, ...]:
 
 
 def _drive(
-    kernel: TensorKernel, what: str, given: Tensor | None, first: Tensor, batch: tuple[int, ...], steps: int
+    kernel: TensorKernel, what: str, given: Tensor | None, first: Tensor, batch: Shape, steps: int
 ) -> tuple[Tensor, bool]:
     """Torques or voltages, (n,) or (steps, n) for all arms or a row of that for each;
     and whether they are given by step.
@@ -182,11 +163,7 @@ def _drive(
     check_tensor(kernel, what, given, first, "q0")
     shape = tuple(given.shape)
     if shape == (steps, n) == (*batch, n) and steps > 1:
-        raise InputError(
-            f"{shape} is ambiguous: one row per arm or one per step, as there are {steps} of "
-            f"both; give ({steps}, 1, {n}) or (1, {steps}, {n}).",
-            what,
-        )
+        raise ambiguous(what, shape, steps, n)
     if shape in ((n,), (*batch, n)):
         return given, False
     if shape in ((steps, n), (*batch, steps, n)):

@@ -9,7 +9,7 @@ from forearm.codegen.simulation_step import TracedPlant
 from forearm.dynamics.adaptive_step import EmbeddedPair
 from forearm.dynamics.driven_arm import BOUNDS, DRIVE, RECORD, STATE
 from forearm.kernels.ir import compute, module_text, result
-from forearm.kernels.llvm import IRFunction, Value
+from forearm.kernels.llvm import IRFunction
 from forearm.kernels.vectors import Body, InMemory, Target
 
 
@@ -22,7 +22,7 @@ def adaptive_rollout_text(plant: TracedPlant, pair: EmbeddedPair, target: Target
     attempts, or after the attempt that ends the segment.
     """
     traced = traced_attempt(plant, pair)
-    f = IRFunction("adaptive_rollout", {"state": "ptr", "rows": "ptr", "most": "i64"})
+    f = IRFunction("adaptive_rollout", "ptr state, ptr rows, i64 most")
     state, rows, most = f.arguments
     body = Body(target, f=f)
     leaves = {leaf: place for place, leaf in traced.graph.leaves.items()}
@@ -43,15 +43,13 @@ def adaptive_rollout_text(plant: TracedPlant, pair: EmbeddedPair, target: Target
         for name in STATE:
             body.keep(body.at(state, starts[name]), made[name])
         body.keep(f.at(rows, taken, target.scalar, width), [x for name in RECORD for x in made[name]])
-        is_taken, is_over = (
-            f.lane(Value(made[name][0], target.vector), 0) for name in ("is_taken", "is_over")
-        )
-        more_taken = f.op("add", taken, f.cast("fptosi", is_taken, "i64"))
-        more_tried = f.op("add", tried, 1)
-        more = f.op("and", f.compared("slt", more_tried, most), f.compared("olt", is_over, 0.5))
+        is_taken, is_over = (f.lane(made[name][0], 0) for name in ("is_taken", "is_over"))
+        more_taken = taken + f.cast("fptosi", is_taken, "i64")
+        more_tried = tried + 1
+        more = (more_tried < most) & (is_over < 0.5)
         turn.again(more_taken, more_tried, where=more)
     behind = sum(sizes[name] for name in starts)
     for k, count in enumerate((more_taken, more_tried)):
-        f.store(f.cast("sitofp", count, target.scalar), f.at(state, behind + k, target.scalar))
+        f.put(f.cast("sitofp", count, target.scalar), state, behind + k, target.scalar)
     f.ret()
     return module_text([f.text()], target)

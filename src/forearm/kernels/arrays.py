@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, OutOfMemory, shorten
-from forearm.kernels.compiled import Slot
+from forearm.kernels.compiled import Shape, Slot
 from forearm.values import broadcast_states, refuse_tracer
 
 Array = NDArray[Any]
@@ -20,7 +20,7 @@ NUMBERS = {2: "two", 3: "three"}
 DType = np.dtype[Any]
 
 
-def shape_of(name: str, value: Any) -> tuple[int, ...]:
+def shape_of(name: str, value: Any) -> Shape:
     """The shape of an array of any kind, on any device."""
     try:
         return tuple(np.shape(value))
@@ -83,7 +83,7 @@ def as_states(
     return alike if dtype is None else [np.ascontiguousarray(array) for array in alike]
 
 
-def results_for(shapes: Sequence[tuple[int, ...]], out: Sequence[Array] | None, dtype: DType) -> list[Array]:
+def results_for(shapes: Sequence[Shape], out: Sequence[Array] | None, dtype: DType) -> list[Array]:
     """New result arrays, or those given as `out` if they fit."""
     if out is None:
         try:

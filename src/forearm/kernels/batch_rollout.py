@@ -12,28 +12,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.arm.arm import Arm
+from forearm.drives.motor import constants_of
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, results_for, shape_of
-from forearm.kernels.compiled import Native
-from forearm.kernels.dispatch import Call, Parameters, parameter_values, refuse
+from forearm.kernels.compiled import Shape
+from forearm.kernels.dispatch import Call, Parameters, parameter_values
 from forearm.kernels.rollout_arguments import (
+    Driven,
+    RolloutInputs,
     RolloutPlan,
     batch_of,
-    check_driving,
-    check_motors,
-    driven_batch,
     state_stride,
     strides_of,
 )
 from forearm.kernels.rollout_request import CompiledRollout, RolloutRequest, rollout_of
-from forearm.kernels.rollout_summary import Summary, SummaryRequest, finished, traced_summaries
+from forearm.kernels.rollout_summary import SummaryRequest, finished, traced_summaries
 from forearm.kernels.thread_pool import shared_rows, worker_count
-from forearm.kernels.traced_controller import TracedController, as_controller
-from forearm.values import check_kind
+from forearm.kernels.traced_controller import TracedController
 
 # steps, summed over arms, in one call of machine code; a run can be interrupted between calls
 AT_ONCE = 4_000_000
 LEAST_ROWS = 256  # minimum number of arms per call
+NO_INPUTS = RolloutInputs()
 
 
 class Rollout(NamedTuple):
@@ -84,17 +84,16 @@ class RolloutOwner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RolloutArrays:
-    """The inputs of a rollout, converted: states, drive (torque or voltage, or the controller's reference)
-    and parameters, each with its strides between arms and between steps.
+    """The inputs of a rollout, converted, on the host or on a device: states, what drives the arms (with its
+    strides between arms and between steps), and open parameters followed by gains.
     """
 
-    batch: tuple[int, ...]
-    q0: Array
-    qd0: Array
-    drive: Array
+    batch: Shape
+    q0: Any
+    qd0: Any
+    drive: Any
     drive_strides: tuple[int, int]
-    parameters: Array
-    has_controller: bool = False
+    parameters: Any
 
     @property
     def count(self) -> int:
@@ -102,61 +101,49 @@ class RolloutArrays:
         return self.batch[0] if self.batch else 1
 
     @property
-    def driving(self) -> list[tuple[Array, int, int]]:
-        """Drive, parameters and controller reference,
-        each with its strides between arms and between steps; empty where unused.
-        """
-        drive = self.drive, *self.drive_strides
-        nothing = np.empty(0, self.drive.dtype), 0, 0
-        own = self.parameters, state_stride(self.parameters.shape), 0
-        return [nothing, own, drive] if self.has_controller else [drive, own, nothing]
-
-    @property
-    def strides(self) -> list[int]:
-        """The strides of `driving` in the order of the machine code's arguments;
-        parameters have no stride between steps.
-        """
-        (_, u_row, u_step), (_, p_row, _), (_, r_row, r_step) = self.driving
-        return [u_row, u_step, p_row, r_row, r_step]
-
-
-@dataclass(frozen=True)
-class Extras:
-    """Options of a rollout besides states: summaries, effort limits."""
-
-    summaries: tuple[Summary, ...] = ()
-    effort_limits: bool = False
-
-    def __post_init__(self) -> None:
-        for summary in self.summaries:
-            check_kind(summary, Summary, "simulate, summaries")
-        check_kind(self.effort_limits, bool, "simulate, effort_limits")
+    def every(self) -> tuple[Any, ...]:
+        """All arrays."""
+        return self.q0, self.qd0, self.drive, self.parameters
 
 
 def simulate(
     owner: RolloutOwner,
     states: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
-    driving: Mapping[str, Any],
+    inputs: RolloutInputs,
     call: Call,
-    extras: Extras = Extras(),
 ) -> Rollout:
-    """Simulate from (q0, qd0) as `Kernel.simulate` does; `driving` holds torque, voltage and controller, None
-    for those that were not given.
-    """
-    what = check_driving(driving)
-    controller = as_controller(driving[what]) if what == "controller" else None
-    given = arrays_of(owner, states, plan, (what, driving[what]), controller, call.parameters)
-    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1], extras)
-    dtype = np.dtype(owner.dtype)
-    asked = results_for([plan.result(given.batch, owner.arm.n)] * 2, pair_of(call.out), dtype)
-    inputs = [given.q0, given.qd0, given.drive, given.parameters]
-    results = asked if call.out is None else [apart(array, inputs) for array in asked]
+    """Simulate from (q0, qd0) as `Kernel.simulate` does."""
+    n, dtype, driven = owner.arm.n, np.dtype(owner.dtype), inputs.driven
+    given = arrays_of(owner, states, plan, driven, call.parameters)
+    request = request_of(owner, plan.method, driven, given.drive.shape[-1], inputs)
+    asked = results_for([plan.result(given.batch, n)] * 2, pair_of(call.out), dtype)
+    results = asked if call.out is None else [apart(array, given.every) for array in asked]
     if plan.record:  # the record must not overlap inputs that are still to be read
         results = [np.empty_like(r) if np.may_share_memory(r, given.drive) else r for r in results]
     sums = sums_for(request, given.count, dtype)
-    _run(rollout_of(request), given, [*results, sums], plan, controller, call.threads)
-    return rollout_with(copied(results, asked), sums, plan, extras)
+    numbers = whole_numbers(plan, driven, given)
+    arrays = [given.q0, given.qd0, *of_machine_code(driven, given.drive, given.parameters), *results, sums]
+    _, _, _, *states_rows, u_row, _, p_row, r_row, _ = numbers
+    rows = [*states_rows, u_row, p_row, r_row, *[plan.records * n] * 2, sums.shape[-1]]
+    work = given.count, plan.steps
+    run_rows(rollout_of(request), arrays, rows, [*numbers, plan.step], work, call.threads)
+    return rollout_with(copied(results, asked), sums, plan, inputs)
+
+
+def of_machine_code(driven: Driven, drive: Array, parameters: Array) -> list[Array]:
+    """What drives the arms, parameters, and reference, in the order of the machine code's arguments."""
+    nothing = np.empty(0, drive.dtype)
+    return [drive, parameters, nothing] if driven.controller is None else [nothing, parameters, drive]
+
+
+def whole_numbers(plan: RolloutPlan, driven: Driven, given: RolloutArrays) -> list[int]:
+    """The integer arguments of the machine code after the number of arms."""
+    q0, qd0, parameters = (state_stride(x.shape) for x in (given.q0, given.qd0, given.parameters))
+    strides, period = (*given.drive_strides, parameters, 0, 0), 1
+    if driven.controller is not None:
+        strides, period = (0, 0, parameters, *given.drive_strides), driven.controller.period
+    return [plan.steps, plan.every, period, q0, qd0, *strides]
 
 
 def sums_for(request: RolloutRequest, count: int, dtype: DType) -> Array:
@@ -164,50 +151,38 @@ def sums_for(request: RolloutRequest, count: int, dtype: DType) -> Array:
     return np.empty((count, 0 if request.summary is None else len(request.summary.start)), dtype)
 
 
-def rollout_with(states: Sequence[Array], sums: Array, plan: RolloutPlan, extras: Extras) -> Rollout:
+def rollout_with(states: Sequence[Array], sums: Array, plan: RolloutPlan, inputs: RolloutInputs) -> Rollout:
     """The rollout with its states and the requested summaries."""
-    q, qd = states
-    if not extras.summaries:
-        return Rollout(q, qd)
-    last = q[..., -1, :] if plan.record else q, qd[..., -1, :] if plan.record else qd
-    is_known = np.isfinite(last[0]).all(axis=-1) & np.isfinite(last[1]).all(axis=-1)
-    made = finished(extras.summaries, sums, np.atleast_1d(is_known), (plan.steps, plan.h))
-    is_one = last[0].ndim == 1
-    return SummarisedRollout.of(states, {name: some[0] if is_one else some for name, some in made.items()})
+    if not inputs.summaries:
+        return Rollout(*states)
+    last = [x[..., -1, :] if plan.record else x for x in states]
+    is_known = np.isfinite(last).all(axis=(0, -1))
+    figures = finished(inputs.summaries, sums, np.atleast_1d(is_known), (plan.steps, plan.step))
+    if last[0].ndim == 1:
+        figures = {name: values[0] for name, values in figures.items()}
+    return SummarisedRollout.of(states, figures)
 
 
 def arrays_of(
     owner: RolloutOwner,
     states: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
-    driving: tuple[str, Any],
-    controller: TracedController | None,
+    driven: Driven,
     parameters: Parameters | None,
 ) -> RolloutArrays:
     """All inputs as arrays that machine code can read."""
-    arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
-    q0, qd0 = (_numbers(name, value, n, dtype) for name, value in zip(("q0", "qd0"), states, strict=True))
-    name, drive = driving
-    if controller is not None:
-        name, drive = (
-            "controller, reference",
-            np.empty(0) if controller.reference is None else controller.reference,
-        )
-    u = as_numbers(name, np.zeros(n) if drive is None else drive, dtype)
-    size = n if controller is None or u.ndim == 0 else u.shape[-1]
+    dtype, n = np.dtype(owner.dtype), owner.arm.n
+    q0, qd0 = (as_numbers(name, x, dtype) for name, x in zip(("q0", "qd0"), states, strict=True))
+    qd0 = np.full(n, qd0) if qd0.ndim == 0 else qd0
+    u = as_numbers(driven.name, driven.value, dtype)
+    size = driven.width(u.shape, n)
     u = np.full(size, u) if u.ndim == 0 else u
-    gains = gains_of(controller, dtype)
-    shapes = [(name, u.shape, 3), *_parameter_shapes(parameters), ("controller, gains", gains.shape, 2)]
-    batch = batch_of(arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes)
-    batch = batch or driven_batch(u.shape, plan.steps)
-    strides = strides_of(name, u.shape, size, batch, plan.steps)
-    values = np.empty(0, dtype)
-    if owner.parameters:
-        values = parameter_values(parameters, owner.parameters, batch, dtype)
-    else:
-        refuse(parameters)
-    values = beside(values, gains)
-    return RolloutArrays(batch, q0, qd0, u, strides, values, controller is not None)
+    gains = gains_of(driven.controller, dtype)
+    shapes = [(driven.name, u.shape, 3), *parameter_shapes(parameters), ("controller, gains", gains.shape, 2)]
+    batch = batch_of(owner.arm, {"q0": q0.shape, "qd0": qd0.shape}, shapes, plan)
+    strides = strides_of(driven.name, u.shape, size, batch, plan.steps)
+    values = parameter_values(parameters, owner.parameters, batch, dtype)
+    return RolloutArrays(batch, q0, qd0, u, strides, beside(values, gains))
 
 
 def gains_of(controller: TracedController | None, dtype: DType) -> Array:
@@ -224,42 +199,33 @@ def beside(parameters: Array, gains: Array) -> Array:
     """Open parameters followed by gains: one row for all arms, or one per arm."""
     if not gains.size:
         return parameters
-    rows = max(len(x) if x.ndim == 2 else 1 for x in (parameters, gains))
-    if parameters.ndim == gains.ndim == 1:
-        return np.concatenate([parameters, gains])
-    both = [np.broadcast_to(x, (rows, x.shape[-1])) for x in (parameters, gains)]
+    rows = np.broadcast_shapes(parameters.shape[:-1], gains.shape[:-1])
+    both = [np.broadcast_to(x, (*rows, x.shape[-1])) for x in (parameters, gains)]
     # NumPy may lay the columns out in Fortran order
-    return np.ascontiguousarray(np.concatenate(both, axis=1))
+    return np.ascontiguousarray(np.concatenate(both, axis=-1))
 
 
 def request_of(
-    owner: RolloutOwner,
-    method: str,
-    what: str,
-    controller: TracedController | None,
-    width: int,
-    extras: Extras = Extras(),
+    owner: RolloutOwner, method: str, driven: Driven, width: int, inputs: RolloutInputs = NO_INPUTS
 ) -> RolloutRequest:
     """The compile request; `reference` rows of a controller have this width."""
-    voltage, law, digest = what == "voltage", None, ""
+    voltage, law, digest, controller = driven.kind == "voltage", None, "", driven.controller
     if controller is not None:
         voltage = controller.output == "voltage"
         law, digest = controller.traced(owner.arm, width)
-    if voltage:
-        check_motors(owner.arm)
-    names, is_limited = tuple(owner.parameters), extras.effort_limits
-    summary = None
-    if extras.summaries:
+    if voltage and constants_of(owner.arm).inductance.any():
+        raise InputError(
+            f"voltages need motors without inductance, and some motors of {owner.arm.name!r} have it. Use "
+            "fa.simulate, fa.simulate_many, or forearm.simulation.without_inductance(arm).",
+            "simulate",
+        )
+    names, is_limited, summary = tuple(owner.parameters), inputs.effort_limits, None
+    if inputs.summaries:
         read = width if controller is not None else 0
         asked = SummaryRequest(owner.arm, names, voltage, is_limited, read)
-        summary = traced_summaries(extras.summaries, asked)
+        summary = traced_summaries(tuple(inputs.summaries), asked)
     return RolloutRequest(
-        owner.arm,
-        owner.dtype,
-        names,
-        owner.cpu,
-        method,
-        voltage,
+        *(owner.arm, owner.dtype, names, owner.cpu, method, voltage),
         digest=digest,
         law=law,
         is_limited=is_limited,
@@ -267,68 +233,41 @@ def request_of(
     )
 
 
-def _run(
+def run_rows(
     function: CompiledRollout,
-    given: RolloutArrays,
-    results: Sequence[Array],
-    plan: RolloutPlan,
-    controller: TracedController | None,
+    arrays: Sequence[Array],
+    rows: Sequence[int],
+    numbers: Sequence[float],
+    work: tuple[int, int],
     threads: int | None,
 ) -> None:
-    """Run the machine code on the arrays."""
-    count, n, size = given.count, given.q0.shape[-1], given.q0.itemsize
+    """Run machine code for this many arms and steps in chunks of arms, so that it can be interrupted between
+    them.
+
+    `rows` are entries from arm to arm of each array, `numbers` the arguments after the number of arms.
+    """
+    count, steps = work[0], max(work[1], 1)
     native = function.part("batch" if count > 1 else "single")
-    states = state_stride(given.q0.shape), state_stride(given.qd0.shape)
-    arrays = [given.q0, given.qd0, *(array for array, _, _ in given.driving), *results]
-    rows = [*states, *(row for _, row, _ in given.driving), *[plan.records * n] * 2, results[2].shape[-1]]
-    strides = [size * row for row in rows]
-    period = 1 if controller is None else controller.period
-    numbers = plan.steps, plan.record, period, *states, *given.strides, plan.h
 
     def called(*pointers_and_count: int) -> None:
         native.call(*pointers_and_count, *numbers)
 
-    run_rows(function, replace(native, call=called), arrays, strides, (count, plan.steps), threads)
-
-
-def run_rows(
-    function: CompiledRollout,
-    native: Native,
-    arrays: Sequence[Array],
-    strides: Sequence[int],
-    counts: tuple[int, int],
-    threads: int | None,
-) -> None:
-    """Run machine code for this many arms and steps in chunks of arms,
-    so that it can be interrupted between them.
-
-    `strides` are bytes from arm to arm of each array.
-    """
-    count, steps = counts[0], max(counts[1], 1)
+    whole = replace(native, call=called)
+    strides = [arrays[0].itemsize * row for row in rows]
     piece = max(LEAST_ROWS, AT_ONCE // steps)
     for start in range(0, count, piece):
         some = min(piece, count - start)
-        here = [_behind(array, k * start) for array, k in zip(arrays, strides, strict=True)]
-        shared_rows(native, here, strides, some, worker_count(some, threads, function.operations * steps))
-
-
-def _behind(array: Array, step: int) -> Array:
-    """The array from an offset on, in bytes from its first entry."""
-    return array.reshape(-1)[step // array.itemsize :] if step else array
-
-
-def _numbers(name: str, value: ArrayLike, n: int, dtype: DType) -> Array:
-    array = as_numbers(name, value, dtype)
-    return np.full(n, array) if array.ndim == 0 and name != "q0" else array
-
-
-def _parameter_shapes(parameters: Parameters | None) -> list[tuple[str, tuple[int, ...], int]]:
-    """Allowed shapes of open parameters that may differ from arm to arm."""
-    if isinstance(parameters, Mapping):
-        return [
-            (f"parameters, {name}", shape_of(f"parameters, {name}", value), 1)
-            for name, value in parameters.items()
+        here = [
+            a.reshape(-1)[row * start :] if row * start else a for a, row in zip(arrays, rows, strict=True)
         ]
+        shared_rows(whole, here, strides, some, worker_count(some, threads, function.operations * steps))
+
+
+def parameter_shapes(parameters: Parameters | None) -> list[tuple[str, Shape, int]]:
+    """Shapes of open parameters that may differ from arm to arm."""
+    if isinstance(parameters, Mapping):
+        named = ((f"parameters, {name}", value) for name, value in parameters.items())
+        return [(name, shape_of(name, value), 1) for name, value in named]
     return [] if parameters is None else [("parameters", shape_of("parameters", parameters), 2)]
 
 

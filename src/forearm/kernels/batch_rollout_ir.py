@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from forearm.codegen.differentiated import reverse_of
 from forearm.codegen.functions import Traced
 from forearm.codegen.rollout_step import HELD, STATES, RolloutStep
+from forearm.kernels.compiled import Names
 from forearm.kernels.ir import compute, module_text, result, unknown_of
 from forearm.kernels.llvm import IRFunction, Value, number
 from forearm.kernels.rollout_request import ROLLOUT
@@ -57,7 +58,7 @@ class RolloutProgram:
         return _reversed[law]
 
     @property
-    def parameters(self) -> tuple[str, ...]:
+    def parameters(self) -> Names:
         """The open parameters of the arm by name, followed by the gains of the controller."""
         return *self.step.plant.parameters, *(f"gains[{k}]" for k in range(self._size("gains")))
 
@@ -125,8 +126,8 @@ def rows_kernel_text(
     given = {key: kind for key, kind in arguments.items() if key != "count"} | {"count": "i64"}
     f = IRFunction(name, given, on_device=True)
     named = dict(zip(given, f.arguments, strict=True))
-    at = f.op("add", f.op("mul", f.block(), threads), f.thread())
-    with f.unless(f.compared("sge", at, named["count"])):
+    at = f.block() * threads + f.thread()
+    with f.unless(at >= named["count"]):
         write(f, named, at)
     f.ret()
     return f.text()
@@ -142,7 +143,7 @@ class RolloutRows:
     ) -> None:
         self.program, self.step, self.body, self.given = program, program.step, body, given
         self.f, self.target, self.n = body.f, body.target, program.step.n
-        self.columns: dict[str, str] = {}  # open parameters by name,
+        self.columns: dict[str, Value] = {}  # open parameters by name,
         self.known: dict[int, Any] = {}  # and what the accelerations need of them
         self.starts = () if program.summary is None else program.summary.start
         if self.target.lanes > 1:
@@ -155,33 +156,33 @@ class RolloutRows:
         unknown = self.begin(at)
         q, qd = (self.gathered(name, self.n, given[f"{name}_row"]) for name in ("q0", "qd0"))
         unknown = unknown_of(body, [*q, *qd], unknown)
-        q, qd = ([body.op("fadd", x, unknown) for x in some] for some in (q, qd))
-        recording = f.compared("sgt", given["every"], 0)
+        q, qd = ([x + unknown for x in some] for some in (q, qd))
+        recording = given["every"] > 0
         every = given["every"]
-        records = f.chosen(recording, f.op("add", f.op("sdiv", given["steps"], self._one(every)), 1), 1)
+        records = f.chosen(recording, given["steps"] // self._one(every) + 1, 1)
         self.records = records
-        start = self.vectors([*q, *qd, *self._held(qd)])
+        start = [*q, *qd, *self._held(qd)]
         with f.when(recording):
             self._record(start, 0)
         kept = self.n + self.program.state if self.program.law else 0
-        driven = self.vectors([body.constant(0.0)] * kept)
-        none = self.vectors([body.constant(x) for x in self.starts])
-        going = f.compared("sgt", given["steps"], 0)
+        driven = [body.constant(0.0)] * kept
+        none = [body.constant(x) for x in self.starts]
+        going = given["steps"] > 0
         with f.when(going) as end, f.inside(), f.repeat(0, every, 1, *driven, *none, *start) as turn:
             k, left, place, *rest = turn.now
             answer, sums, state = rest[:kept], rest[kept:][: len(none)], rest[kept + len(none) :]
             if kept:
                 answer = self.answered(k, answer, state)
             u = answer[: self.n] if kept else self._inputs(k)
-            made = self.vectors(self._stepped(state, u))
+            made = self._stepped(state, u)
             sums = self._summed(k, sums, (state, made), u)
-            after, left = f.op("add", k, 1), f.op("sub", left, 1)
-            is_due = f.compared("eq", left, 0)
+            after, left = k + 1, left - 1
+            is_due = left.equals(0)
             with f.when(is_due):
                 self._record(made, place)
             left = f.chosen(is_due, every, left)
-            place = f.op("add", place, f.cast("zext", is_due, "i64"))
-            is_on = f.compared("slt", after, given["steps"])
+            place = place + f.cast("zext", is_due, "i64")
+            is_on = after < given["steps"]
             turn.again(after, left, place, *answer, *sums, *made, where=is_on)
         last = [f.phi(end, x, y) for x, y in zip(start, made, strict=True)]
         if none:
@@ -190,7 +191,7 @@ class RolloutRows:
         with f.unless(recording):
             self._record(last, 0)
 
-    def begin(self, at: Value) -> str | None:
+    def begin(self, at: Value) -> Value | None:
         """Load what does not depend on the state; NaN where an open parameter is not finite."""
         self.at, self.some = at, self._rows(at)
         self.h = self.body.spread(self.given["h"])
@@ -198,13 +199,12 @@ class RolloutRows:
         names = self.program.parameters
         if not names:
             return None
-        self.columns = dict(
-            zip(names, self.gathered("parameters", len(names), self.given["p_row"]), strict=True)
-        )
+        columns = self.gathered("parameters", len(names), self.given["p_row"])
+        self.columns = dict(zip(names, columns, strict=True))
         if self.step.whole is None:
             region = self.step.accelerations.region
             self.known = self.offline(region.graph, list(region.results))
-        return unknown_of(self.body, list(self.columns.values()))
+        return unknown_of(self.body, columns)
 
     def offline(self, graph: Graph, results: Any) -> dict[int, Any]:
         """The open parameters on a graph, and everything that depends on them alone, computed once."""
@@ -217,17 +217,17 @@ class RolloutRows:
 
     def _one(self, x: Value) -> Value:
         """x, or 1 where it is 0."""
-        return self.f.chosen(self.f.compared("sgt", x, 0), x, 1)
+        return self.f.chosen(x > 0, x, 1)
 
     def _rows(self, at: Value) -> Value | int:
         """The number of lanes that have a row."""
         f, lanes = self.f, self.target.lanes
         if lanes == 1:
             return 1
-        left = f.op("sub", self.given["count"], at)
-        return f.chosen(f.compared("sge", left, lanes), lanes, left)
+        left = self.given["count"] - at
+        return f.chosen(left >= lanes, lanes, left)
 
-    def gathered(self, name: str, size: int, row: Value, moved: Value | None = None) -> list[str]:
+    def gathered(self, name: str, size: int, row: Value, moved: Value | None = None) -> list[Value]:
         """Load this many numbers per row, one lane per row; lanes without a row load those of the first.
 
         `row` is the stride between two rows, `moved` the offset of a step from the first.
@@ -236,24 +236,23 @@ class RolloutRows:
         pointers = []
         for lane in range(self.target.lanes):
             own = self.at
-            if lane:
-                own = f.chosen(f.compared("sgt", self.some, lane), f.op("add", self.at, lane), self.at)
-            place = f.op("mul", own, row)
-            place = place if moved is None else f.op("add", place, moved)
+            if isinstance(self.some, Value) and lane:
+                own = f.chosen(self.some > lane, self.at + lane, self.at)
+            place = own * row if moved is None else own * row + moved
             pointers.append(f.at(self.given[name], place, scalar))
         return [body.joined([body.load(p, j, 1) for p in pointers], 1) for j in range(size)]
 
-    def _held(self, qd: list[str]) -> list[str]:
+    def _held(self, qd: list[Value]) -> list[Value]:
         """Friction directions and free flags of joints that dry friction can hold: those at rest start stuck.
         Followed by the loads, initially unknown, where friction depends on them.
         """
         body, dry = self.body, self.step.dry
         zero, one = body.constant(0.0), body.constant(1.0)
         signs = [body.sign(qd[j]) for j in dry]
-        free = [body.chosen(body.compared("oeq", qd[j], zero), zero, one) for j in dry]
+        free = [body.chosen(qd[j].equals(zero), zero, one) for j in dry]
         return [*signs, *free, *([zero] * (2 * self.step.plant.loads))]
 
-    def _named(self, state: Sequence[str]) -> dict[str, list[str]]:
+    def _named(self, state: Sequence[Value]) -> dict[str, list[Value]]:
         """The carried values by the names of states, (n,) each;
         joints without dry friction are always free.
         """
@@ -265,7 +264,7 @@ class RolloutRows:
         made = [list(q), list(qd), signs, free, list(rest[2 * len(dry) :])]
         return dict(zip(STATES, made, strict=True))
 
-    def _carried(self, named: Mapping[str, Sequence[str]]) -> list[str]:
+    def _carried(self, named: Mapping[str, Sequence[Value]]) -> list[Value]:
         """The inverse of `_named`."""
         held = [named[name][j] for name in HELD for j in self.step.dry]
         return [*named["q"], *named["qd"], *held, *named["load_guess"]]
@@ -274,14 +273,14 @@ class RolloutRows:
         """The inputs of a step."""
         f, body, lanes, step = self.f, self.body, self.target.lanes, self.given["u_step"]
 
-        def read() -> list[str]:
-            u = self.gathered("u", self.n, self.given["u_row"], f.op("mul", k, step))
+        def read() -> list[Value]:
+            u = self.gathered("u", self.n, self.given["u_row"], k * step)
             unknown = unknown_of(body, u)
-            return [body.op("fadd", x, unknown) for x in u]
+            return [x + unknown for x in u]
 
         if lanes == 1:
             return read()
-        first = f.op("or", f.compared("eq", k, 0), f.compared("ne", step, 0))
+        first = k.equals(0) | step.differs(0)
         with f.when(first):  # gathering rows is slow: inputs that are held are gathered once
             body.keep("%lanes.u", read())
         return [InMemory("%lanes.u", j * lanes) for j in range(self.n)]
@@ -296,27 +295,27 @@ class RolloutRows:
         with f.when(asked) as end, f.inside():
             made = self.computed(law, self.read(k, state) | {"state": before[n:]})
             unknown = unknown_of(body, made["u"])
-            u = [body.op("fadd", x, unknown) for x in made["u"]]
-            answer = self.vectors([*u, *made.get("state_next", [])])
+            u = [x + unknown for x in made["u"]]
+            answer = [*u, *made.get("state_next", [])]
         return [f.phi(end, x, y) for x, y in zip(before, answer, strict=True)]
 
     def is_asked(self, k: Value) -> Value:
         """Whether the controller is updated at a step."""
-        return self.f.compared("eq", self.f.op("srem", k, self.given["period"]), 0)
+        return (k % self.given["period"]).equals(0)
 
-    def read(self, k: Value, state: Sequence[str]) -> dict[str, Sequence[str]]:
+    def read(self, k: Value, state: Sequence[Value]) -> dict[str, Sequence[Value]]:
         """The inputs of a law at a step: time, state and the row of its reference."""
         n = self.n
         return {"t": [self._time(k)], "q": state[:n], "qd": state[n : 2 * n], "reference": self._reference(k)}
 
-    def _time(self, k: Value) -> str:
+    def _time(self, k: Value) -> Value:
         f = self.f
-        return self.body.spread(f.op("fmul", f.cast("sitofp", k, self.target.scalar), self.given["h"]))
+        return self.body.spread(f.cast("sitofp", k, self.target.scalar) * self.given["h"])
 
-    def _reference(self, k: Value) -> list[str]:
+    def _reference(self, k: Value) -> list[Value]:
         """The row of the reference at a step."""
         size, given = self.program.reference, self.given
-        moved = self.f.op("mul", k, given["r_step"])
+        moved = k * given["r_step"]
         return self.gathered("reference", size, given["r_row"], moved) if size else []
 
     def _summed(
@@ -336,9 +335,9 @@ class RolloutRows:
         given |= {"q_next": after[:n], "qd_next": after[n : 2 * n]}
         if summary.reads_reference:
             given["reference"] = self._reference(k)
-        return self.vectors(self.computed(summary.traced, given)["sums_next"])
+        return self.computed(summary.traced, given)["sums_next"]
 
-    def _stepped(self, state: Sequence[str], u: list[Any]) -> list[str]:
+    def _stepped(self, state: Sequence[Value], u: list[Any]) -> list[Value]:
         """The state after a step."""
         now, h = self._named(state), {"u": u, "h": [self.h]}
         if self.step.whole is not None:
@@ -346,7 +345,7 @@ class RolloutRows:
         begin = [*now["q"], *now["qd"]]
         return [self.body.fma(self.h, x, y) for x, y in zip(self.stages(now, u), begin, strict=True)]
 
-    def stages(self, now: Mapping[str, Sequence[str]], u: Sequence[Any], keep: str = "") -> list[str]:
+    def stages(self, now: Mapping[str, Sequence[Value]], u: Sequence[Any], keep: str = "") -> list[Value]:
         """The mean rates of q and qd over a step: a loop over a single copy of the acceleration code, which
         carries the stage's state, the partial sums for later stages and the sum for the step.
 
@@ -357,7 +356,7 @@ class RolloutRows:
         stages, far = len(method.c), farthest(method.a)
         begin = [*now["q"], *now["qd"]]
         none = [body.constant(-0.0)] * (2 * n)
-        with f.repeat(0, *self.vectors([*begin, *none * far])) as turn:
+        with f.repeat(0, *[*begin, *none * far]) as turn:
             s, *carried = turn.now
             at, *sums = (list(carried[k * 2 * n :][: 2 * n]) for k in range(far + 1))
             if keep:
@@ -369,14 +368,14 @@ class RolloutRows:
                 column = [method.a[r + d][r] if r + d < stages else None for r in range(stages)]
                 reached.append(self._added(s, column, rates, sums[d - 1] if d < far else none))
             following = [body.fma(self.h, x, y) for x, y in zip(reached[0], begin, strict=True)]
-            after = f.op("add", s, 1)
+            after = s + 1
             made = [*following, *(x for some in reached[1:] for x in some), *total]
-            turn.again(after, *self.vectors(made), where=f.compared("slt", after, stages))
+            turn.again(after, *made, where=after < stages)
         return total
 
     def _added(
-        self, s: Value, weights: Sequence[float | None], rates: Sequence[str], sums: Sequence[str]
-    ) -> list[str]:
+        self, s: Value, weights: Sequence[float | None], rates: Sequence[Value], sums: Sequence[Value]
+    ) -> list[Value]:
         """Sums with the rates of a stage times its weight added;
         None is the weight of a rate that is not used.
         """
@@ -393,13 +392,13 @@ class RolloutRows:
         made = Value(number(last, scalar), scalar)
         for k, x in zip(range(len(others), 0, -1), others, strict=True):
             if x != last:
-                made = self.f.chosen(self.f.compared("slt", s, k), Value(number(x, scalar), scalar), made)
+                made = self.f.chosen(s < k, Value(number(x, scalar), scalar), made)
             last = x
         return made
 
     def _accelerations(
-        self, q: Sequence[str], qd: Sequence[str], now: Mapping[str, Sequence[str]], u: Sequence[Any]
-    ) -> list[str]:
+        self, q: Sequence[Value], qd: Sequence[Value], now: Mapping[str, Sequence[Value]], u: Sequence[Any]
+    ) -> list[Value]:
         function, body = self.step.accelerations, self.body
         named = {"q": q, "qd": qd, "u": u, **{name: now[name] for name in HELD}}
         values = dict(self.known)
@@ -411,7 +410,7 @@ class RolloutRows:
         compute(body, function.region.graph, results, values, places)
         return [result(body, e, values) for e in results]
 
-    def computed(self, traced: Traced, named: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
+    def computed(self, traced: Traced, named: Mapping[str, Sequence[Any]]) -> dict[str, list[Value]]:
         """The results of a part of the step, from values by name."""
         body, graph = self.body, traced.graph
         values: dict[int, Any] = {}
@@ -422,29 +421,25 @@ class RolloutRows:
         compute(body, graph, traced.results, values)
         return {name: [result(body, e, values) for e in some] for name, some in traced.results.items()}
 
-    def _record(self, state: Sequence[str], place: Value | int) -> None:
+    def _record(self, state: Sequence[Value], place: Value | int) -> None:
         """Store positions and velocities into the record."""
         f, n = self.f, self.n
-        row, moved = f.op("mul", self.records, n), f.op("mul", f.op("add", 0, place), n)
+        row, moved = self.records * n, f.op("add", 0, place) * n
         for name, some in (("out_q", state[:n]), ("out_qd", state[n : 2 * n])):
             self.scattered(name, some, row, moved)
 
-    def scattered(self, name: str, values: Sequence[str], row: Value, moved: Value | None = None) -> None:
+    def scattered(self, name: str, values: Sequence[Value], row: Value, moved: Value | None = None) -> None:
         """Store numbers to each row, the inverse of `gathered`."""
         f, body, scalar, size = self.f, self.body, self.target.scalar, len(values)
-        place = f.op("mul", self.at, row)
-        to = f.at(self.given[name], place if moved is None else f.op("add", place, moved), scalar)
+        place = self.at * row
+        to = f.at(self.given[name], place if moved is None else (place + moved), scalar)
         if not isinstance(self.some, Value):
             store_columns(body, to, list(values), size)
             return
         store_columns(body, "%lanes.row", list(values), size)
         with f.loop(0, self.some) as lane:
-            there = f.at(to, f.op("mul", lane, row), scalar)
+            there = f.at(to, lane * row, scalar)
             f.call("copied", there, f.at("%lanes.row", lane, scalar, size), size, size)
-
-    def vectors(self, values: Sequence[str]) -> list[Value]:
-        """Values with their type."""
-        return [Value(x, self.target.vector) for x in values]
 
 
 def entry_of(named: Mapping[str, Sequence[Any]], leaf: str) -> Any:

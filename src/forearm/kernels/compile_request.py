@@ -14,10 +14,10 @@ from forearm.codegen.functions import FUNCTIONS, Traced, trace
 from forearm.codegen.program import Argument
 from forearm.codegen.tracing import Tracing
 from forearm.drives.joint import depends_on_load
-from forearm.kernels.compiled import LONGEST_TRACED, CompileRequest, TracedRequest, name_of
+from forearm.kernels.compiled import LONGEST_TRACED, CompileRequest, Names, TracedRequest, name_of
 from forearm.kernels.composed import forward_text, matrices_of
 from forearm.kernels.fastcall_ir import entry_text
-from forearm.kernels.ir import function_text, module_text
+from forearm.kernels.ir import function_text, module_text, parameter_rows
 from forearm.kernels.joint_loop import LOOPS, can_loop
 from forearm.kernels.joint_loop_ir import loop_text
 from forearm.kernels.llvm import stack_of
@@ -112,7 +112,7 @@ Written = tuple[str, tuple[Argument, ...], tuple[Argument, ...], Counts]
 def straight(name: str, request: CompileRequest | TracedRequest, target: Target, each: bool) -> Written:
     """Unrolled code: every operation written out."""
     traced, parameters = traced_of(request)
-    inputs = traced.inputs + ((Argument("parameters", (len(parameters),), ""),) if parameters else ())
+    inputs = traced.inputs + parameter_rows(len(parameters))
     counts: Counts = traced.graph.counts(traced.results)
     return function_text(name, traced, target, parameters, each), inputs, traced.outputs, counts
 
@@ -155,7 +155,7 @@ def composed(name: str, request: CompileRequest, target: Target, each: bool) -> 
 
 
 @lru_cache(maxsize=8)
-def traced_of(request: CompileRequest | TracedRequest) -> tuple[Traced, tuple[str, ...]]:
+def traced_of(request: CompileRequest | TracedRequest) -> tuple[Traced, Names]:
     """The functions on the graph, traced once for all parts."""
     if isinstance(request, TracedRequest):
         return request.trace(), ()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
     from forearm.symbols.counts import Counts
 
+Shape = tuple[int, ...]
+Names = tuple[str, ...]
 LONGEST_TRACED = 10  # joints: unrolled derivatives of longer arms take too many seconds to compile
 
 
@@ -30,11 +32,11 @@ class CompileRequest:
     """
 
     arm: Arm
-    functions: tuple[str, ...]
+    functions: Names
     dtype: str
-    parameters: tuple[str, ...] = ()
+    parameters: Names = ()
     cpu: str = HOST
-    derived: tuple[str, ...] = ()
+    derived: Names = ()
 
     @property
     def key(self) -> object:
@@ -54,7 +56,7 @@ class TracedRequest:
     cpu: str
     contract: bool = True  # whether a product and the sum it is added to may be fused (FMA)
     in_one: bool = False  # whether "single", in vector lanes, serves as "batch" too
-    parameters: tuple[str, ...] = ()
+    parameters: Names = ()
 
     @property
     def key(self) -> object:
@@ -67,7 +69,7 @@ class Slot:
     """An input or output array, with its shape for one state."""
 
     name: str
-    shape: tuple[int, ...]
+    shape: Shape
 
     @cached_property
     def size(self) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from forearm.codegen.functions import FUNCTIONS, arguments
 from forearm.codegen.program import Argument
+from forearm.kernels.ir import parameter_rows
 from forearm.kernels.llvm import IRFunction
 from forearm.kernels.vectors import Target
 
@@ -28,16 +29,16 @@ def forward_text(
     """
     accelerations, slopes, solve = callees
     inputs, outputs = matrices_of("forward_dynamics_derivatives", n)
-    offline = (Argument("parameters", (parameters,), ""),) if parameters else ()
+    offline = parameter_rows(parameters)
     every = (*inputs, *offline, *outputs)
     f = IRFunction(name, dict.fromkeys((a.name for a in every), "ptr") | {"count": "i64"})
     count = f.arguments[-1]
     most = 1 if target.is_gpu else STATES
     qdd = f.space(target.scalar, most * n)
-    with f.unless(f.compared("sle", count, 0)), f.repeat(0) as turn:
+    with f.unless(count <= 0), f.repeat(0) as turn:
         (at,) = turn.now
-        left = f.op("sub", count, at)
-        some = f.chosen(f.compared("slt", left, most), left, most)
+        left = count - at
+        some = f.chosen(left < most, left, most)
         rows = {
             a.name: f.at(f"%{a.name}", at, target.scalar, a.size)
             if a not in offline or each
@@ -49,7 +50,7 @@ def forward_text(
         f.call(accelerations, q, qd, tau, *given, qdd, some)
         f.call(slopes, q, qd, qdd, *given, *made, some)
         f.call(solve, *made, some)
-        after = f.op("add", at, some)
-        turn.again(after, where=f.compared("slt", after, count))
+        after = at + some
+        turn.again(after, where=after < count)
     f.ret()
     return f.text()

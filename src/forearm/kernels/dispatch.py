@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,10 +23,11 @@ from forearm.kernels.arrays import (
     results_for,
     rows_of,
 )
-from forearm.kernels.compiled import Compiled
+from forearm.kernels.compiled import Compiled, Shape
 from forearm.kernels.thread_pool import WORK, WORTH, check_stack, shared_rows, worker_count
 from forearm.values import check_choice
 
+T = TypeVar("T")
 AT_ONCE = 1 << 16  # states whose arrays are converted together
 Parameters = Mapping[str, ArrayLike] | ArrayLike
 
@@ -39,6 +42,21 @@ class Call:
     out: Sequence[Array] | None = None
     threads: int | None = None
     parameters: Parameters | None = None
+
+
+def keywords(like: Callable[..., Any]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """A function that takes **options: its signature, for `help` and editors, shows those of another."""
+
+    def shown(function: Callable[..., T]) -> Callable[..., T]:
+        signature = inspect.signature(function)
+        taken = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        for name, p in inspect.signature(like).parameters.items():
+            kind = f"{signature.return_annotation} | None" if name == "out" else p.annotation
+            taken += [p.replace(kind=p.KEYWORD_ONLY, annotation=kind)] if name != "own" else []
+        function.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]
+        return function
+
+    return shown
 
 
 def run(function: Compiled, given: tuple[ArrayLike, ...], call: Call) -> list[Array]:
@@ -92,10 +110,10 @@ def _piecewise(function: Compiled, given: tuple[ArrayLike, ...], call: Call, dty
     return copied(results, asked)
 
 
-def parameter_values(
-    given: Parameters | None, own: Mapping[str, float], batch: tuple[int, ...], dtype: DType
-) -> Array:
-    """Values of the parameters: (P,), or (B, P) where any of them differs between states."""
+def parameter_values(given: Parameters | None, own: Mapping[str, float], batch: Shape, dtype: DType) -> Array:
+    """Values of the parameters: (P,), or (B, P) where any of them differs between states; empty if none."""
+    if not own:
+        refuse(given)
     if given is None:
         return np.array(list(own.values()), dtype=dtype)
     if isinstance(given, Mapping):
@@ -115,7 +133,7 @@ def parameter_values(
     return values
 
 
-def check_parameters(shape: tuple[int, ...], count: int, batch: tuple[int, ...]) -> None:
+def check_parameters(shape: Shape, count: int, batch: Shape) -> None:
     """Raise unless there is one row of parameters, or one per state."""
     if shape not in ((count,), (*batch, count)):
         raise InputError(

@@ -10,6 +10,7 @@ after loading.
 from __future__ import annotations
 
 import ctypes
+import inspect
 import struct
 import sys
 from collections.abc import Callable
@@ -176,18 +177,10 @@ def callable_at(address: int, name: str, owner: Any) -> Any:
 def _definition(address: int, name: str, kind: Any) -> int:
     """The address of a MethodDef for the code at an address; later code at the same address reuses it."""
     method = getattr(kind, name)
-    code, optional = method.__code__, method.__defaults__ or ()
-    taken = list(code.co_varnames[1 : code.co_argcount])
-    first = len(taken) - len(optional)
-    named = [f"{argument}=None" if k >= first else argument for k, argument in enumerate(taken)]
-    only = [
-        f"{argument}=None"
-        for argument in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    ]
-    doc = (
-        f"{name}({', '.join(['$self', *named, *(['*', *only] if only else [])])})\n--\n\n"
-        f"{method.__doc__ or ''}"
-    )
+    signature = inspect.signature(method)
+    _, *taken = (p.replace(annotation=p.empty) for p in signature.parameters.values())
+    listed = str(signature.replace(parameters=taken, return_annotation=signature.empty))
+    doc = f"{name}($self, {listed[1:]}\n--\n\n{method.__doc__ or ''}"
     definition = MethodDef(name.encode(), address, FASTCALL_KEYWORDS, doc.encode())
     # A built-in function reads its definition even while it is being freed, possibly at interpreter exit when
     # modules are gone: definitions are never freed, some hundred bytes each.

@@ -54,7 +54,7 @@ def entry_text(name: str, inputs: tuple[Argument, ...], outputs: tuple[Argument,
     with f.unless(entry.many):
         f.call(name, *data, *to, 1)
         f.go(done)
-    with f.unless(f.compared("sge", entry.rows, LONG)):
+    with f.unless(entry.rows >= LONG):
         f.call(objects["batch"], *data, *to, entry.rows)
         f.go(done)
     thread = f.call(objects["PyEval_SaveThread"], kind="ptr")
@@ -87,31 +87,31 @@ class _Entry:
         _, self.args, count, names = f.arguments
         self.given = given
         self._need("eq", count, given)
-        self.bare = f.compared("eq", names, None)
+        self.bare = names.equals(None)
         with f.unless(self.bare):
             self._need("eq", self._field("i64", names, TUPLE_SIZE), 1)
             self._need("eq", self._field("i64", names, TUPLE_ITEMS), self.objects["out"])
         first = f.load("ptr", self.args)
         self._need("eq", self._field("i64", first, TYPE), self.objects["ndarray"])
-        self.more = f.op("sub", self._field("i32", first, ND), 1)
+        self.more = self._field("i32", first, ND) - 1
         self._need("ult", self.more, 2)
-        self.many = f.compared("eq", self.more, 1)
+        self.many = self.more.equals(1)
         self.extra = f.cast("zext", self.more, "i64")
         self.rows = f.load("i64", self._field("ptr", first, DIMENSIONS))
-        few = f.compared("sle", self.rows, self.objects["most"])
-        f.go(self.other, unless=f.op("or", f.op("xor", self.many, 1), few))
+        few = self.rows <= self.objects["most"]
+        f.go(self.other, unless=self.many ^ 1 | few)
 
     def _need(self, test: str, a: Value, b: Operand) -> None:
         self.f.go(self.other, unless=self.f.compared(test, a, b))
 
     def _field(self, kind: str, of: Value, offset: int) -> Value:
         """A field of an object."""
-        return self.f.load(kind, self.f.at(of, offset, "i8"))
+        return self.f.field(kind, of, offset)
 
     def given_out(self, outputs: tuple[Argument, ...]) -> tuple[Value, list[tuple[Value, Value]]]:
         """The value of `out`, an array or a tuple of arrays, and each array with its data."""
         f, flags = self.f, CONTIGUOUS | ALIGNED | WRITEABLE
-        out = f.load("ptr", f.at(self.args, self.given, "ptr"))
+        out = f.entry("ptr", self.args, self.given)
         if len(outputs) == 1:
             return out, [self.array(self.args, self.given, outputs[0], flags)]
         self._need("eq", self._field("i64", out, TYPE), self.objects["tuple"])
@@ -122,19 +122,19 @@ class _Entry:
     def array(self, of: Value, k: int, a: Argument, flags: int) -> tuple[Value, Value]:
         """Argument k: an array of the dtype, flags and shape for each state, and its data."""
         f = self.f
-        array = f.load("ptr", f.at(of, k, "ptr"))
+        array = f.entry("ptr", of, k)
         self._need("eq", self._field("i64", array, TYPE), self.objects["ndarray"])
         rank = self._field("i32", array, ND)
-        ranks = f.compared("eq", rank, f.op("add", self.more, len(a.shape)))
-        kinds = f.compared("eq", self._field("i64", array, DESCR), self.objects["dtype"])
-        flagged = f.compared("eq", f.op("and", self._field("i32", array, FLAGS), flags), flags)
-        f.go(self.other, unless=f.op("and", f.op("and", ranks, kinds), flagged))
+        ranks = rank.equals(self.more + len(a.shape))
+        kinds = self._field("i64", array, DESCR).equals(self.objects["dtype"])
+        flagged = (self._field("i32", array, FLAGS) & flags).equals(flags)
+        f.go(self.other, unless=ranks & kinds & flagged)
         dims = self._field("ptr", array, DIMENSIONS)
         lead = f.load("i64", dims)
-        fits = f.compared("eq", lead, f.chosen(self.many, self.rows, a.shape[0]))
+        fits = lead.equals(f.chosen(self.many, self.rows, a.shape[0]))
         for axis, size in enumerate(a.shape):
-            dim = f.load("i64", f.at(dims, f.op("add", self.extra, axis), "i64"))
-            fits = f.op("and", fits, f.compared("eq", dim, size))
+            dim = f.entry("i64", dims, self.extra + axis)
+            fits = fits & dim.equals(size)
         data = self._field("ptr", array, DATA)
         f.go(self.other, unless=fits)
         return array, data
@@ -146,30 +146,30 @@ class _Entry:
         f = self.f
         out_start = f.cast("ptrtoint", out, "i64")
         states = f.chosen(self.many, self.rows, 0)
-        out_end = f.op("add", out_start, f.op("mul", states, sizes[-1]))
+        out_end = out_start + states * sizes[-1]
         clear = Value("true", "i1")
         for pointer, size in zip(data, sizes[:-1], strict=True):
             start = f.cast("ptrtoint", pointer, "i64")
-            end = f.op("add", start, f.op("mul", states, size))
+            end = start + states * size
             before, behind = f.compared("ule", out_end, start), f.compared("uge", out_start, end)
-            fine = f.op("or", before, behind)
+            fine = before | behind
             if size == sizes[-1]:
-                fine = f.op("or", fine, f.compared("eq", out_start, start))
-            clear = f.op("and", clear, fine)
+                fine = fine | out_start.equals(start)
+            clear = clear & fine
         return clear
 
     def new_arrays(self, outputs: tuple[Argument, ...], number: int) -> tuple[list[Value], list[Value]]:
         """New arrays and their data; if one cannot be allocated, the earlier ones are released."""
         f, made, data = self.f, list[Value](), list[Value]()
         kind = f.cast("inttoptr", self.objects["ndarray"], "ptr")
-        begin = f.op("sub", 1, self.extra)
+        begin = 1 - self.extra
         for output in outputs:
             shape = f.space_here("i64", len(output.shape) + 1)
             f.store(self.rows, shape)
             for axis, size in enumerate(output.shape, start=1):
-                f.store(size, f.at(shape, axis, "i64"))
+                f.put(size, shape, axis, "i64")
             start = f.at(shape, begin, "i64")
-            rank = f.op("add", self.more, len(output.shape))
+            rank = self.more + len(output.shape)
             dtype, zero = Value(str(number), "i32"), Value("0", "i32")
             new = self.objects["PyArray_New"]
             array = f.call(new, kind, rank, start, dtype, None, None, zero, zero, None, kind="ptr")
@@ -180,7 +180,7 @@ class _Entry:
 
     def _give_up(self, new: Value, made: list[Value]) -> None:
         """If an allocation fails, release the earlier ones and raise the error in the caller."""
-        with self.f.when(self.f.compared("eq", new, None)):
+        with self.f.when(new.equals(None)):
             for array in made:
                 self.f.call(self.objects["Py_DecRef"], array)
             self.f.ret(None)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array
+from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import Call, Parameters
 
 if TYPE_CHECKING:
@@ -33,12 +34,12 @@ class Fused:
         return f"<{' + '.join(self._function.request.functions)} of {self._kernel!r}>"
 
     @property
-    def inputs(self) -> tuple[str, ...]:
+    def inputs(self) -> Names:
         """Names of the arguments, in order."""
         return tuple(slot.name for slot in self._function.inputs if slot.name != "parameters")
 
     @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
+    def outputs(self) -> dict[str, Shape]:
         """Shapes of the results for one state, by name."""
         return {slot.name: slot.shape for slot in self._function.outputs}
 

@@ -6,14 +6,14 @@ A partial block is copied to and from a buffer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from forearm.codegen.functions import Traced
 from forearm.codegen.program import Argument
-from forearm.kernels.llvm import IRFunction, declared, joined
+from forearm.kernels.llvm import IRFunction, Value, declared, joined
 from forearm.kernels.transpose import load_columns, store_columns
 from forearm.kernels.vectors import Body, InMemory, Target
 from forearm.symbols import Expr, Graph, Region
@@ -56,7 +56,7 @@ def function_text(
     `each`, every state has its own row. `write_block` emits the code of one block if it is not that of the
     traced results.
     """
-    offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
+    offline = parameter_rows(len(parameters))
     inputs = (*traced.inputs, *offline)
     rows = (*(inputs if each else traced.inputs), *traced.outputs)
     arrays = {a.name: "ptr" for a in (*inputs, *traced.outputs)}
@@ -65,22 +65,22 @@ def function_text(
     for a in rows:
         body.space(f"%buffer.{a.name}", a.size * target.lanes)
     before = traced.graph.known_before(traced.results) if parameters else ()
-    known: dict[int, str] = {}
-    unknown: str | None = None
+    known: dict[int, Value] = {}
+    unknown: Value | None = None
     if parameters and not each:
         for k, place in enumerate(leaves_of(traced.graph, parameters)):
             known[place] = body.splat("%parameters", k)
         unknown = unknown_of(body, list(known.values()))
         compute(body, traced.graph, before, known)
-    with f.unless(f.compared("sle", count, 0)), f.repeat(0) as turn:
+    with f.unless(count <= 0), f.repeat(0) as turn:
         (at,) = turn.now
-        left = f.op("sub", count, at)
-        full = f.compared("sge", left, target.lanes)
+        left = count - at
+        full = left >= target.lanes
         some = f.chosen(full, target.lanes, left)
         there, sizes = {}, {}
         for a in rows:
             there[a.name] = f.at(f"%{a.name}", at, target.scalar, a.size)
-            sizes[a.name] = f.op("mul", some, a.size)
+            sizes[a.name] = some * a.size
         with f.unless(full) as begun:
             for a in rows[: -len(traced.outputs)]:
                 to, size = f"%buffer.{a.name}", a.size * target.lanes
@@ -99,10 +99,15 @@ def function_text(
         with f.unless(full):
             for a in traced.outputs:
                 f.call("copied", there[a.name], f"%buffer.{a.name}", sizes[a.name], sizes[a.name])
-        after = f.op("add", at, some)
-        turn.again(after, where=f.compared("slt", after, count))
+        after = at + some
+        turn.again(after, where=after < count)
     f.ret()
     return f.text()
+
+
+def parameter_rows(count: int) -> tuple[Argument, ...]:
+    """The open parameters as an array, if there are any."""
+    return (Argument("parameters", (count,), ""),) if count else ()
 
 
 def leaves_of(graph: Graph, names: Sequence[str]) -> list[int]:
@@ -115,19 +120,19 @@ def copying(scalar: str) -> str:
     """`void copied(to, from, count, whole)`:
     copy count scalars and fill with zeros up to `whole`. It calls nothing.
     """
-    kinds = {"to": "ptr", "from": "ptr", "count": "i64", "whole": "i64"}
+    kinds = "ptr to, ptr from, i64 count, i64 whole"
     f = IRFunction("copied", kinds, internal=True)
     to, source, count, whole = f.arguments
     with f.loop(0, whole) as at:
         into = f.at(to, at, scalar)
-        with f.when(f.compared("slt", at, count)) as end:
-            taken = f.load(scalar, f.at(source, at, scalar))
+        with f.when(at < count) as end:
+            taken = f.entry(scalar, source, at)
         f.store(f.phi(end, 0.0, taken), into)
     f.ret()
     return f.text()
 
 
-def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str | None) -> None:
+def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: Value | None) -> None:
     """One block of states:
     loaded from %at.NAME of each input, computed, stored at %at.NAME of each output.
     """
@@ -141,33 +146,33 @@ def traced_block(body: Body, traced: Traced, known: dict[int, Any], unknown: str
             if start:
                 body.f.fence()
             here = every[start : start + some]
-            columns = [body.op("fadd", result(body, e, values), unknown) for e in here]
+            columns = [result(body, e, values) + unknown for e in here]
             store_columns(body, body.at(f"%at.{a.name}", start), columns, a.size)
 
 
-def unknown_of(body: Body, states: list[str], before: str | None = None) -> str:
+def unknown_of(body: Body, states: Iterable[Value], before: Value | None = None) -> Value:
     """0 in the lanes of finite states, NaN in others: added to the results, it propagates to all of them."""
     total = body.constant(0.0) if before is None else before
     for state in states:
-        total = body.fma(state, body.constant(0.0), total)
+        total = body.fma(state, 0.0, total)
     return total
 
 
-def load_states(body: Body, traced: Traced) -> dict[int, str]:
+def load_states(body: Body, traced: Traced) -> dict[int, Value]:
     """Each entry of the states as a vector, one lane per state."""
-    values: dict[int, str] = {}
+    values: dict[int, Value] = {}
     for a in traced.inputs:
         places = leaves_of(traced.graph, [f"{a.name}[{i}]" for i in range(a.size)])
         values |= zip(places, load_columns(body, f"%at.{a.name}", a.size), strict=True)
     return values
 
 
-def result(body: Body, e: Any, values: dict[int, str]) -> str:
+def result(body: Body, e: Any, values: Mapping[int, Any]) -> Value:
     """A result with its sign, or a constant."""
     if not isinstance(e, Expr):
         return body.constant(float(e))
     value = body.ready(values[e.node])
-    return body.negated(value) if e.negative else value
+    return (-value) if e.negative else value
 
 
 def compute(
@@ -232,7 +237,7 @@ def _write_parts(
 
     most = 0
     for k, (part, some) in enumerate(zip(parts, read, strict=True)):
-        inside = Body(body.target, f=IRFunction("part", {"values": "ptr"}, internal=True))
+        inside = Body(body.target, f=IRFunction("part", "ptr values", internal=True))
         own = set(part)
 
         def kept(place: int, value: Any, k: int = k, inside: Body = inside, own: set[int] = own) -> Any:
@@ -270,10 +275,10 @@ def _write(
     turns = [Expr(graph, place, False) for place in angles]
     early = [place for place in graph.needed(turns) if place not in values] if turns else []
     known = set(early)
-    pairs: dict[int, tuple[str, str]] = {}
-    masks: dict[tuple[int, int], str] = {}  # comparisons that several choices share
+    pairs: dict[int, tuple[Value, Value]] = {}
+    masks: dict[tuple[int, int], Value] = {}  # comparisons that several choices share
 
-    def at(place: int) -> str:
+    def at(place: int) -> Value:
         return body.ready(values[place])
 
     def write(places: list[int]) -> None:
@@ -286,7 +291,7 @@ def _write(
             elif kind in (COS, SIN):
                 values[place] = pairs[a][kind == COS]
             elif kind == MUL and place not in inside:
-                values[place] = body.op("fmul", at(a), at(b))
+                values[place] = at(a) * at(b)
             elif kind in (ADD, SUB):
                 values[place] = _sum(body, graph, at, place, absorbed.get(place))
             elif kind == DIV:
@@ -310,7 +315,7 @@ def _write(
             elif kind == CHOOSE:
                 x, y = graph.branches[place]
                 if (a, b) not in masks:
-                    masks[a, b] = body.compared("olt", at(a), at(b))
+                    masks[a, b] = at(a) < at(b)
                 values[place] = body.chosen(masks[a, b], at(x), at(y))
             elif kind == LOOKUP:
                 values[place] = body.look_up(graph.tables[place], at(a))
@@ -328,18 +333,19 @@ def _write(
     write([place for place in needed if place not in known])
 
 
-def _iterated(body: Body, region: Region, given: list[Any]) -> list[str]:
+def _iterated(body: Body, region: Region, given: list[Any]) -> list[Value]:
     """A region as a loop in which each lane iterates as long as it needs to."""
     assert region.condition is not None
     count = len(region.results)
 
-    def at(state: list[str], wanted: Sequence[Any]) -> list[str]:
+    def at(state: list[Value], wanted: Sequence[Any]) -> list[Value]:
         values = dict(zip((x.node for x in region.inputs), [*state, *given[count:]], strict=True))
         compute(body, region.graph, list(wanted), values)
         return [result(body, e, values) for e in wanted]
 
-    def going(state: list[str]) -> str:
-        return body.compared("olt", *at(state, region.condition or ()))
+    def going(state: list[Value]) -> Value:
+        a, b = at(state, region.condition or ())
+        return a < b
 
     start = [body.ready(x) for x in given[:count]]
     return body.repeated(start, going, lambda state: at(state, region.results), region.most)
@@ -349,7 +355,7 @@ def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
     """A region as a function, called for all lanes together."""
     written = body.f.called
     if (region, body.target) not in written:
-        inside = Body(body.target, f=IRFunction("region", {"given": "ptr", "made": "ptr"}, internal=True))
+        inside = Body(body.target, f=IRFunction("region", "ptr given, ptr made", internal=True))
         values = dict(zip((x.node for x in region.inputs), inside.vectors("%given", len(given)), strict=True))
         compute(inside, region.graph, list(region.results), values)
         inside.keep("%made", [result(inside, e, values) for e in region.results])
@@ -358,13 +364,13 @@ def _called(body: Body, region: Region, given: list[Any]) -> list[InMemory]:
     return body.called(written[region, body.target], given, len(region.results))
 
 
-def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
+def sines_and_cosines(body: Body, angles: list[Value]) -> list[tuple[Value, Value]]:
     """(sine, cosine) of each angle; those of a single state side by side in vectors."""
     if body.target.lanes > 1 or body.target.is_gpu or len(angles) < 2:
         return [body.sine_and_cosine(angle) for angle in angles]
     lanes = BYTES_AT_ONCE // body.target.size
     wide = body.widened(lanes)
-    made: list[tuple[str, str]] = []
+    made: list[tuple[Value, Value]] = []
     for start in range(0, len(angles), lanes):
         some = angles[start : start + lanes]
         together = body.joined(some + [body.constant(0.0)] * (lanes - len(some)), 1)
@@ -373,13 +379,13 @@ def sines_and_cosines(body: Body, angles: list[str]) -> list[tuple[str, str]]:
     return made
 
 
-def exponentials(body: Body, exponents: list[str]) -> list[str]:
+def exponentials(body: Body, exponents: list[Value]) -> list[Value]:
     """e^x of each; those of a single state side by side in vectors."""
     if body.target.lanes > 1 or body.target.is_gpu or len(exponents) < 2:
         return [body.exponential(x) for x in exponents]
     lanes = BYTES_AT_ONCE // body.target.size
     wide = body.widened(lanes)
-    made: list[str] = []
+    made: list[Value] = []
     for start in range(0, len(exponents), lanes):
         some = exponents[start : start + lanes]
         together = wide.exponential(body.joined(some + [body.constant(0.0)] * (lanes - len(some)), 1))
@@ -425,14 +431,14 @@ def absorbed_products(graph: Graph, results: Any, needed: list[int]) -> dict[int
     return found
 
 
-def _sum(body: Body, graph: Graph, at: Callable[[int], str], place: int, product: int | None) -> str:
+def _sum(body: Body, graph: Graph, at: Callable[[int], Value], place: int, product: int | None) -> Value:
     a, b, minus = graph.left[place], graph.right[place], graph.kinds[place] == SUB
     if product is None:
-        return body.op("fsub" if minus else "fadd", at(a), at(b))
+        return at(a) - at(b) if minus else at(a) + at(b)
     x, y = at(graph.left[product]), at(graph.right[product])
     if product == b:
-        return body.fma(body.negated(x) if minus else x, y, at(a))
-    return body.fma(x, y, body.negated(at(b)) if minus else at(b))
+        return body.fma((-x) if minus else x, y, at(a))
+    return body.fma(x, y, (-at(b)) if minus else at(b))
 
 
 def module_text(functions: list[str], target: Target) -> str:

@@ -20,6 +20,7 @@ from forearm.arm.arm import Arm
 from forearm.drives.friction import dry
 from forearm.drives.joint import drives_of, is_simple, rotor_inertia
 from forearm.dynamics.forward import singular
+from forearm.kernels.compiled import Names
 from forearm.model import Array, Scalar, model_of
 from forearm.reduction import articulated
 from forearm.reduction.chain import NO_TURN, SYMMETRIC, Chain, Segment, SegmentRotation
@@ -74,7 +75,7 @@ class Looped:
     `table` (n, k) the joints' constants.
     """
 
-    inputs: tuple[str, ...]
+    inputs: Names
     output: str
     passes: list[Pass]
     walk: Walk | None
@@ -203,7 +204,7 @@ def _placed(s: Segment, leaf: Callable[[str], Scalar]) -> tuple[SegmentRotation,
     return SegmentRotation(s, NO_TURN), s.l + s.axis * (leaf("in.q") + s.offset)
 
 
-def _inverse(arm: Arm, inputs: tuple[str, ...]) -> Looped:
+def _inverse(arm: Arm, inputs: Names) -> Looped:
     """Inverse dynamics, optionally without acceleration or at rest."""
     moving, driven = "qd" in inputs, "qdd" in inputs
     tracer = Tracer(arm)
@@ -347,12 +348,7 @@ def _row(**vectors: Array) -> dict[str, float]:
 
 
 def _made(
-    tracer: Tracer,
-    inputs: tuple[str, ...],
-    output: str,
-    passes: list[Pass],
-    walk: Walk | None,
-    base: dict[str, float],
+    tracer: Tracer, inputs: Names, output: str, passes: list[Pass], walk: Walk | None, base: dict[str, float]
 ) -> Looped:
     segments = tracer.chain.segments
     made = Looped(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from forearm.errors import ModelError
 from forearm.kernels.ir import BYTES_AT_ONCE, compute, result
@@ -93,14 +94,14 @@ def _through(name: str, looped: Looped, target: Target) -> str:
     with f.repeat(0) as turn:
         (at,) = turn.now
         rows = [f.at(a, at, target.scalar, size) for a, size in zip(given, sizes, strict=True)]
-        left = f.op("sub", count, at)
-        with f.unless(f.compared("sge", left, target.lanes if target.lanes > 1 else 2**62)):
-            f.go(turn.end, unless=f.compared("sgt", left, 0))
+        left = count - at
+        with f.unless(left >= (target.lanes if target.lanes > 1 else 2**62)):
+            f.go(turn.end, unless=left > 0)
             f.call(f"{name}_one", *rows)
-            turn.again(f.op("add", at, 1))
+            turn.again(at + 1)
         if target.lanes > 1:
             f.call(f"{name}_block", *rows)
-        turn.again(f.op("add", at, target.lanes))
+        turn.again(at + target.lanes)
     f.ret()
     return f.text()
 
@@ -148,7 +149,7 @@ class Block:
         """The first column of every square; the last square ends with the last column."""
         last = columns - self.target.lanes
         with self.f.loop(0, columns, self.target.lanes) as i:
-            yield self.f.chosen(self.f.compared("sgt", i, last), last, i)
+            yield self.f.chosen(i > last, last, i)
 
     def _inputs(self) -> None:
         """Rows to columns; a single state is copied and padded with zeros."""
@@ -166,17 +167,17 @@ class Block:
                 source, to = f.at(f"%{a}", start, scalar), f.at(f"%in.{a}", start, scalar, lanes)
                 body.keep(to, load_square(body, source, n, 0, lanes, lanes // 2))
 
-    def _unknown(self) -> str:
+    def _unknown(self) -> Value:
         """0 in the lanes of finite states, NaN in others."""
         f, t = self.f, self.target
         zero = self.body.constant(0.0)
-        with f.repeat(0, Value(zero, t.vector)) as turn:
-            i, total = turn.now[0], str(turn.now[1])
-            at = f.op("mul", i, t.lanes)
+        with f.repeat(0, zero) as turn:
+            i, total = turn.now
+            at = i * t.lanes
             for a in self.looped.inputs:
                 total = self.body.fma(self.body.load(f.at(f"%in.{a}", at, t.scalar), 0, t.lanes), zero, total)
-            after = f.op("add", i, 1)
-            turn.again(after, total, where=f.compared("slt", after, self.looped.n))
+            after = i + 1
+            turn.again(after, total, where=after < self.looped.n)
         return total
 
     def _angles(self) -> None:
@@ -185,47 +186,47 @@ class Block:
         lanes = t.lanes if t.lanes > 1 or t.is_gpu else BYTES_AT_ONCE // t.size
         body = self.body.widened(lanes)
         with f.loop(0, self.looped.n, 1 if t.lanes > 1 else lanes) as i:  # of a GPU's thread, one
-            at = f.op("mul", i, t.lanes)
+            at = i * t.lanes
             q, c, s = (f.at(f"%in.{a}", at, t.scalar) for a in "qcs")
             there = f.at(f"@{self.tables}_offsets", i, t.scalar)
             offset = body.splat(there, 0) if t.lanes > 1 else body.load(there, 0, lanes)
-            sine, cosine = body.sine_and_cosine(body.op("fadd", body.load(q, 0, lanes), offset))
+            sine, cosine = body.sine_and_cosine(body.load(q, 0, lanes) + offset)
             body.store(c, 0, cosine, lanes)
             body.store(s, 0, sine, lanes)
 
-    def _pass(self, name: str, one: Pass, unknown: str) -> None:
+    def _pass(self, name: str, one: Pass, unknown: Value) -> None:
         n = self.looped.n
         with self.f.loop(*((0, n, 1) if one.outwards else (n - 1, -1, -1)), name) as i:
             self._joint(i, one.steps, lambda value: self._give(i, value, unknown))
 
-    def _carried_pass(self, name: str, one: Pass, unknown: str) -> None:
+    def _carried_pass(self, name: str, one: Pass, unknown: Value) -> None:
         """Emit a pass for a chain, with the values passed between joints in registers."""
         f, n, names = self.f, self.looped.n, carried_names(one)
         first, last, step = (0, n, 1) if one.outwards else (n - 1, -1, -1)
         # A value that nothing is added to must stay the same to the last bit.
         starts = [self.looped.base.get(x, -0.0) if one.outwards else -0.0 for x in names]
-        vectors = [Value(self.body.constant(x), self.target.vector) for x in starts]
+        vectors = [self.body.constant(x) for x in starts]
         with f.repeat(first, *vectors, name=name) as turn:
             i, *now = turn.now
             handed = dict(zip(names, now, strict=True))
             made = self._joint(
                 i, one.steps, lambda value: self._give(i, value, unknown), handed, one.outwards
             )
-            after = f.op("add", i, step)
+            after = i + step
             where = f.compared("slt" if one.outwards else "sgt", after, last)
             turn.again(after, *(made[x] for x in names), where=where)
 
-    def _give(self, place: Value, value: str, unknown: str) -> None:
+    def _give(self, place: Value, value: Value, unknown: Value) -> None:
         """Store an entry of the result."""
         t, out = self.target, "out" if self.target.lanes > 1 else self.looped.output
         pointer = self.f.at(f"%{out}", place, t.scalar, t.lanes)
-        self.body.store(pointer, 0, self.body.op("fadd", value, unknown), t.lanes)
+        self.body.store(pointer, 0, value + unknown, t.lanes)
 
     def _joint(
         self,
         i: Value,
         steps: dict[bool, Step],
-        give_out: Callable[[str], None],
+        give_out: Callable[[Value], None],
         handed: dict[str, Value] | None = None,
         outwards: bool = True,
     ) -> dict[str, Value]:
@@ -233,16 +234,16 @@ class Block:
         takes what the previous joint passed on, and returns what it passes on.
         """
         f, t = self.f, self.target
-        parent = f.load("i64", f.at(f"@{self.tables}_parents", i, "i64"))
-        own = f.op("add", i, 1)
+        parent = f.entry("i64", f"@{self.tables}_parents", i)
+        own = i + 1
         width = len(self.slots) * t.lanes
         rows = {"own": f.at("%rows", own, t.scalar, width), "up": f.at("%rows", parent, t.scalar, width)}
         rows["table"] = f.at(f"@{self.tables}_table", i, t.scalar, len(self.looped.columns))
-        at = f.op("mul", i, t.lanes)
+        at = i * t.lanes
         rows |= {f"in.{a}": f.at(f"%in.{a}", at, t.scalar) for a in (*self.looped.inputs, "c", "s")}
         end = f.label()
         if len(steps) > 1:
-            with f.unless(f.load("i1", f.at(f"@{self.tables}_turning", i, "i1"))):
+            with f.unless(f.entry("i1", f"@{self.tables}_turning", i)):
                 slid = self._write(rows, steps, False, give_out, handed, outwards)
                 f.go(end)
         made = self._write(rows, steps, max(steps), give_out, handed, outwards)
@@ -256,7 +257,7 @@ class Block:
         rows: dict[str, Value],
         steps: dict[bool, Step],
         turns: bool,
-        give_out: Callable[[str], None],
+        give_out: Callable[[Value], None],
         handed: dict[str, Value] | None,
         outwards: bool,
     ) -> dict[str, Value]:
@@ -265,7 +266,9 @@ class Block:
         if handed is not None:
             return self._handed(rows, step, turns, give_out, handed, outwards)
         body, lanes = self.body, self.target.lanes
-        values = {place: body.splat(rows["table"], column) for place, column in step.columns.items()}
+        values: dict[int, Any] = {
+            place: body.splat(rows["table"], column) for place, column in step.columns.items()
+        }
         for place in step.graph.needed(step.results):
             if place in values or place in step.graph.values:
                 continue
@@ -285,7 +288,7 @@ class Block:
             elif step.results[name] is not None and not _is_zero(step.results[name]):
                 pointer, place = self._kept(rows, name)
                 before = body.load(pointer, place, lanes)
-                body.store(pointer, place, body.op("fadd", before, value), lanes)
+                body.store(pointer, place, before + value, lanes)
         return {}
 
     def _handed(
@@ -293,7 +296,7 @@ class Block:
         rows: dict[str, Value],
         step: Step,
         turns: bool,
-        give_out: Callable[[str], None],
+        give_out: Callable[[Value], None],
         handed: dict[str, Value],
         outwards: bool,
     ) -> dict[str, Value]:
@@ -301,7 +304,9 @@ class Block:
         are what it stored plus what its child adds.
         """
         body, graph = self.body, step.graph
-        values = {place: body.splat(rows["table"], column) for place, column in step.columns.items()}
+        values: dict[int, Any] = {
+            place: body.splat(rows["table"], column) for place, column in step.columns.items()
+        }
         for place in graph.needed(step.results):
             if place in values or place in graph.values:
                 continue
@@ -313,19 +318,19 @@ class Block:
                     values[place] = handed[what]
                     if outwards:
                         continue
-                    values[place] = body.op("fadd", self._own(rows, what, turns), handed[what])
+                    values[place] = self._own(rows, what, turns) + handed[what]
                 elif where == "own":
                     values[place] = self._own(rows, what, turns)
                 else:
                     values[place] = body.load(*self._kept(rows, graph.leaves[place]), 1)
         compute(body, graph, step.results, values)
-        on: dict[str, Value] = {x: Value(body.constant(-0.0), self.target.vector) for x in handed}
+        on: dict[str, Value] = {x: body.constant(-0.0) for x in handed}
         for name, e in step.results.items():
             where, _, what = name.partition(".")
             if where == "out":
                 give_out(result(body, e, values))
             elif where == ("own" if outwards else "up") and what in handed and (outwards or not _is_zero(e)):
-                on[what] = Value(result(body, e, values), self.target.vector)
+                on[what] = result(body, e, values)
             if where == "own" and what in self.slots:
                 body.store(*self._kept(rows, name), result(body, e, values), 1)
         return on
@@ -339,7 +344,7 @@ class Block:
         if not isinstance(e, Expr):
             return body.constant(float(e))
         value = body.splat(rows["table"], step.columns[e.node])
-        return body.negated(value) if e.negative else value
+        return (-value) if e.negative else value
 
     def _kept(self, rows: dict[str, Value], name: str) -> tuple[str, int]:
         """Where a value is stored: the memory, and the index in it."""
@@ -357,7 +362,7 @@ class Block:
             to, source = f.at(f"%{self.looped.output}", start, scalar), f.at("%out", start, scalar, lanes)
             store_square(body, to, self.looped.given, body.vectors(source, lanes), 0, lanes // 2)
 
-    def _walk(self, walk: Walk, unknown: str) -> None:
+    def _walk(self, walk: Walk, unknown: Value) -> None:
         """Write the matrix entry by entry, and each entry mirrored."""
         f, n, looped = self.f, self.looped.n, self.looped
         # pairs on different branches: 0, or NaN
@@ -365,16 +370,16 @@ class Block:
             with f.loop(0, n * n) as place:
                 self._give(place, self.body.constant(0.0), unknown)
 
-        def entry(i: Value, j: Value, value: str) -> None:
+        def entry(i: Value, j: Value, value: Value) -> None:
             for a, b in ((i, j), (j, i)):
-                self._give(f.op("add", f.op("mul", a, n), b), value, unknown)
+                self._give(a * n + b, value, unknown)
 
         with f.loop(0, n, name="joints") as j:
             self._joint(j, walk.starts, lambda value: entry(j, j, value))
             with f.repeat(j, name="way") as way:
                 (i,) = way.now
-                up = f.op("sub", f.load("i64", f.at(f"@{self.tables}_parents", i, "i64")), 1)
-                f.go(way.end, where=f.compared("slt", up, 0))
+                up = f.entry("i64", f"@{self.tables}_parents", i) - 1
+                f.go(way.end, where=up < 0)
                 self._joint(i, walk.steps, lambda _: None)
                 self._joint(up, walk.feels, lambda value: entry(up, j, value))
                 way.again(up)

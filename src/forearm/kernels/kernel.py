@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,26 +15,59 @@ from forearm.arm.arm import Arm, check_arm
 from forearm.errors import InputError, missing_attribute
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array, Three, Two, as_numbers, rows_of, several_of
-from forearm.kernels.compiled import Compiled, CompileRequest
+from forearm.kernels.compiled import Compiled, CompileRequest, Names
 from forearm.kernels.cpu import CPU, HOST, check_device, chosen
-from forearm.kernels.dispatch import Call, Parameters, run
+from forearm.kernels.dispatch import Call, Parameters, keywords, run
 from forearm.kernels.function_names import ELASTIC, check_names, check_precision, open_parameters
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
+from forearm.kernels.rollout_arguments import Drive, RolloutInputs, RolloutPlan, required
 from forearm.kernels.thread_pool import WORTH
-from forearm.values import check_choice, check_kind, names_in
+from forearm.records import flat
+from forearm.values import check_choice, names_in
 
 if TYPE_CHECKING:
     from forearm.frameworks.jax_functions import JaxFunctions
     from forearm.frameworks.torch_functions import TorchFunctions
     from forearm.kernels.batch_rollout import Rollout
     from forearm.kernels.rollout_gradient import RolloutGradient
-    from forearm.kernels.rollout_summary import Summary
-    from forearm.kernels.traced_controller import TracedController
     from forearm.kinematics.numerical import NumericSolution
     from forearm.symbols.counts import Counts
 
 DTYPES = ("float64", "float32")
+T = TypeVar("T")
+
+
+class CallOptions(TypedDict, Generic[T], total=False):
+    """Options of every function of a kernel."""
+
+    out: T | None
+    threads: int | None
+    parameters: Parameters | None
+
+
+class NumericKeywords(TypedDict, total=False):
+    """Options of numeric inverse kinematics."""
+
+    position_only: bool
+    limits: bool
+    tolerance: float
+    starts: int
+    seed: int
+    most_steps: int
+
+
+def numeric_options(
+    *,
+    position_only: bool = False,
+    limits: bool = True,
+    tolerance: float = 1e-9,
+    starts: int = 64,
+    seed: int = 0,
+    most_steps: int = 100,
+) -> dict[str, Any]:
+    """Options of numeric inverse kinematics by name."""
+    return locals()
 
 
 class Kernel:
@@ -73,7 +106,7 @@ class Kernel:
         self.arm, self.dtype, self.cpu, self.device, self.fast = arm, dtype, cpu, device, fast
         self.parameters = open_parameters(arm, parameters)
         self._dtype = np.dtype(dtype)
-        self._made: dict[tuple[str, ...], Any] = {}  # Compiled, or DeviceCompiled
+        self._made: dict[Names, Any] = {}  # Compiled, or DeviceCompiled
         self._elsewhere: dict[str, Kernel] = {}
         self._ordinary: list[Any] = []
         self._claims: dict[tuple[str, int], object] = {}
@@ -129,15 +162,9 @@ class Kernel:
         check_jax()
         return JaxFunctions(self)
 
+    @keywords(Call)
     def inverse_dynamics(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        qdd: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-        *,
-        parameters: Parameters | None = None,
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[CallOptions[Array]]
     ) -> Array:
         """Joint torques, drives included: (n,) -> (n,), (B, n) -> (B, n).
 
@@ -145,17 +172,11 @@ class Kernel:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
             out, threads, parameters: as in every method of `Kernel`.
         """
-        return self._one("inverse_dynamics", (q, qd, qdd), out, threads, parameters)
+        return self._results("inverse_dynamics", (q, qd, qdd), options)
 
+    @keywords(Call)
     def forward_dynamics(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        tau: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-        *,
-        parameters: Parameters | None = None,
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[CallOptions[Array]]
     ) -> Array:
         """Joint accelerations, drives included.
 
@@ -164,88 +185,57 @@ class Kernel:
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
             out, threads, parameters: as in every method of `Kernel`.
         """
-        return self._one("forward_dynamics", (q, qd, tau), out, threads, parameters)
+        return self._results("forward_dynamics", (q, qd, tau), options)
 
-    def inertia_matrix(
-        self,
-        q: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-        *,
-        parameters: Parameters | None = None,
-    ) -> Array:
+    @keywords(Call)
+    def inertia_matrix(self, q: ArrayLike, **options: Unpack[CallOptions[Array]]) -> Array:
         """M with the rotor inertias on its diagonal: (n, n) or (B, n, n).
 
         Args:
             q: joint coordinates, (n,) or (B, n).
             out, threads, parameters: as in every method of `Kernel`.
         """
-        return self._one("inertia_matrix", (q,), out, threads, parameters)
+        return self._results("inertia_matrix", (q,), options)
 
-    def bias(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-        *,
-        parameters: Parameters | None = None,
-    ) -> Array:
+    @keywords(Call)
+    def bias(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[CallOptions[Array]]) -> Array:
         """Inverse dynamics at zero acceleration.
 
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             out, threads, parameters: as in every method of `Kernel`.
         """
-        return self._one("bias", (q, qd), out, threads, parameters)
+        return self._results("bias", (q, qd), options)
 
-    def gravity(
-        self,
-        q: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-        *,
-        parameters: Parameters | None = None,
-    ) -> Array:
+    @keywords(Call)
+    def gravity(self, q: ArrayLike, **options: Unpack[CallOptions[Array]]) -> Array:
         """Torques that hold the arm at rest against gravity.
 
         Args:
             q: joint coordinates, (n,) or (B, n).
             out, threads, parameters: as in every method of `Kernel`.
         """
-        return self._one("gravity", (q,), out, threads, parameters)
+        return self._results("gravity", (q,), options)
 
-    def forward_kinematics(
-        self,
-        q: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-        *,
-        parameters: Parameters | None = None,
-    ) -> Array:
+    @keywords(Call)
+    def forward_kinematics(self, q: ArrayLike, **options: Unpack[CallOptions[Array]]) -> Array:
         """Pose of the hand in the base frame: (4, 4) or (B, 4, 4).
 
         Args:
             q: joint coordinates, (n,) or (B, n).
             out, threads, parameters: as in every method of `Kernel`.
         """
-        return self._one("forward_kinematics", (q,), out, threads, parameters)
+        return self._results("forward_kinematics", (q,), options)
 
-    def jacobian(
-        self,
-        q: ArrayLike,
-        out: Array | None = None,
-        threads: int | None = None,
-        *,
-        parameters: Parameters | None = None,
-    ) -> Array:
+    @keywords(Call)
+    def jacobian(self, q: ArrayLike, **options: Unpack[CallOptions[Array]]) -> Array:
         """J at the hand's origin, linear rows first, base axes: (6, n) or (B, 6, n).
 
         Args:
             q: joint coordinates, (n,) or (B, n).
             out, threads, parameters: as in every method of `Kernel`.
         """
-        return self._one("jacobian", (q,), out, threads, parameters)
+        return self._results("jacobian", (q,), options)
 
     def inverse_kinematics(self, T: ArrayLike, threads: int | None = None) -> Array:
         """All closed-form solutions for hand poses: (4, 4) -> (m, n), (B, 4, 4) -> (B, m, n).
@@ -264,19 +254,15 @@ class Kernel:
         flat = poses.reshape(*poses.shape[:-2], 16)
         return self._run(compiled, (flat,), Call(self.parameters, None, threads))[0]
 
+    @keywords(numeric_options)
     def inverse_numeric(
         self,
         T: ArrayLike,
         *,
         start: ArrayLike | None = None,
         link: str | None = None,
-        position_only: bool = False,
-        limits: bool = True,
-        tolerance: float = 1e-9,
-        starts: int = 64,
-        seed: int = 0,
-        most_steps: int = 100,
         threads: int | None = None,
+        **options: Unpack[NumericKeywords],
     ) -> NumericSolution:
         """Joint coordinates that bring the hand, or a named link, to given poses, computed as in
         `fa.kinematics.inverse_numeric`; on a GPU with one thread per pose.
@@ -295,50 +281,30 @@ class Kernel:
         with making():
             from forearm.kinematics.numerical import NumericOptions, solve_numeric
 
-        options = NumericOptions(
-            position_only=position_only,
-            limits=limits,
-            tolerance=tolerance,
-            starts=starts,
-            seed=seed,
-            most_steps=most_steps,
-        )
+        asked = NumericOptions(**numeric_options(**options))
         if self.device == CPU:
-            return solve_numeric(self.arm, T, start, link, options, threads, self.cpu)
+            return solve_numeric(self.arm, T, start, link, asked, threads, self.cpu)
         with making():
             from forearm.kernels.cuda.device_reach import inverse_numeric
 
-        return inverse_numeric(self, T, start, link, options, threads, self._index)
+        return inverse_numeric(self, T, start, link, asked, threads, self._index)
 
+    @keywords(Call)
     def inverse_dynamics_derivatives(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        qdd: ArrayLike,
-        threads: int | None = None,
-        *,
-        out: Three | None = None,
-        parameters: Parameters | None = None,
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[CallOptions[Three]]
     ) -> Three:
         """(dtau/dq, dtau/dqd, M), each (n, n) or (B, n, n) with [i, j] = d tau_i / d x_j.
 
         Args:
             q, qd, qdd: joint coordinates, velocities and accelerations, (n,) or (B, n).
-            threads: as in every method of `Kernel`.
             out: three arrays for the results, as a tuple.
-            parameters: as in every method of `Kernel`.
+            threads, parameters: as in every method of `Kernel`.
         """
-        return self._three("inverse_dynamics_derivatives", (q, qd, qdd), out, threads, parameters)
+        return self._results("inverse_dynamics_derivatives", (q, qd, qdd), options, 3)
 
+    @keywords(Call)
     def forward_dynamics_derivatives(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        tau: ArrayLike,
-        threads: int | None = None,
-        *,
-        out: Three | None = None,
-        parameters: Parameters | None = None,
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[CallOptions[Three]]
     ) -> Three:
         """(dqdd/dq, dqdd/dqd, inverse of M):
         -M^-1 times the derivatives of inverse dynamics at the resulting acceleration.
@@ -346,12 +312,12 @@ class Kernel:
         Args:
             q, qd: joint coordinates and velocities, (n,) or (B, n).
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
-            threads: as in every method of `Kernel`.
             out: three arrays for the results, as a tuple.
-            parameters: as in every method of `Kernel`.
+            threads, parameters: as in every method of `Kernel`.
         """
-        return self._three("forward_dynamics_derivatives", (q, qd, tau), out, threads, parameters)
+        return self._results("forward_dynamics_derivatives", (q, qd, tau), options, 3)
 
+    @keywords(Call)
     def elastic_forward_dynamics(
         self,
         q: ArrayLike,
@@ -359,10 +325,7 @@ class Kernel:
         theta: ArrayLike,
         thetad: ArrayLike,
         tau: ArrayLike,
-        threads: int | None = None,
-        *,
-        out: Two | None = None,
-        parameters: Parameters | None = None,
+        **options: Unpack[CallOptions[Two]],
     ) -> Two:
         """(qdd, thetadd): accelerations of links and motors of an arm with elastic joints.
 
@@ -371,14 +334,12 @@ class Kernel:
             theta, thetad: motor positions and velocities reflected to the joint, motor angle / N, (n,) or (B,
                 n); values of rigid joints are ignored.
             tau: motor torques times gear ratio, (n,) or (B, n), N m (N).
-            threads: as in every method of `Kernel`.
             out: two arrays for the results, as a tuple.
-            parameters: as in every method of `Kernel`.
+            threads, parameters: as in every method of `Kernel`.
         """
-        given = (q, qd, theta, thetad, tau)
-        a, b = self._several("elastic_forward_dynamics", given, 2, out, threads, parameters)
-        return a, b
+        return self._results("elastic_forward_dynamics", (q, qd, theta, thetad, tau), options, 2)
 
+    @keywords(Call)
     def elastic_inverse_dynamics(
         self,
         q: ArrayLike,
@@ -387,10 +348,7 @@ class Kernel:
         qddd: ArrayLike,
         qdddd: ArrayLike,
         deflection: ArrayLike | None = None,
-        threads: int | None = None,
-        *,
-        out: Three | None = None,
-        parameters: Parameters | None = None,
+        **options: Unpack[CallOptions[Three]],
     ) -> Three:
         """(tau, theta, thetad): motor torques, positions and velocities, reflected to the joint, for a motion
         of the links of an arm with elastic joints.
@@ -399,9 +357,8 @@ class Kernel:
             q, qd, qdd, qddd, qdddd: joint coordinates and their time derivatives, (n,) or (B, n).
             deflection: theta - q of joints whose springs have damping, (n,) or (B, n); its rate is thetad -
                 qd; None: allowed only if there are no such joints.
-            threads: as in every method of `Kernel`.
             out: three arrays for the results, as a tuple.
-            parameters: as in every method of `Kernel`.
+            threads, parameters: as in every method of `Kernel`.
         """
         if deflection is None:
             damped = [j.name for j in self.arm.joints if j.elasticity is not None and j.elasticity.damping]
@@ -413,25 +370,19 @@ class Kernel:
                 )
             deflection = 0.0
         given = (q, qd, qdd, qddd, qdddd, deflection)
-        return self._three("elastic_inverse_dynamics", given, out, threads, parameters)
+        return self._results("elastic_inverse_dynamics", given, options, 3)
 
+    @flat(plan=RolloutPlan, inputs=RolloutInputs)
     def simulate(
         self,
         q0: ArrayLike,
         qd0: ArrayLike,
         *,
-        steps: int,
-        step: float,
-        method: str = "rk4",
-        torque: ArrayLike | None = None,
-        voltage: ArrayLike | None = None,
-        controller: TracedController | Callable[..., Any] | None = None,
-        record: int | None = None,
+        plan: RolloutPlan | None = None,
+        inputs: RolloutInputs | None = None,
         out: tuple[Array, Array] | None = None,
         threads: int | None = None,
         parameters: Parameters | None = None,
-        summaries: Sequence[Summary] = (),
-        effort_limits: bool = False,
     ) -> Rollout:
         """Simulate many arms, each from its own state, in one call, with the fixed steps of `fa.simulate`:
         friction, joints that stick, motors and gears included.
@@ -440,47 +391,30 @@ class Kernel:
 
         Args:
             q0, qd0: joint coordinates and velocities at the start, (n,) or (B, n).
-            steps: number of steps.
-            step: step size, s.
-            method: "rk3", "rk4" or "gill".
-            torque, voltage: N m (N), or V: (n,) or (B, n) held, (steps, n) or (B, steps, n) held over each
-                step.
-            controller: a law over symbols, or a `TracedController` with a reference, a period or voltages.
-            record: steps between recorded states; None: only the final state.
+            plan, inputs: the following options as records.
             out: arrays for q and qd.
             threads, parameters: as in every method of `Kernel`.
-            summaries: quantities accumulated during the run, such as those of `forearm.simulation.SUMMARIES`;
-                by name in `summaries` of the result.
-            effort_limits: whether motor torques saturate at the joints' max_effort.
         """
         with making():
-            from forearm.kernels.batch_rollout import Extras, simulate
-            from forearm.kernels.rollout_arguments import plan_of
+            from forearm.kernels.batch_rollout import simulate
 
-        plan = plan_of(steps, step, method, record)
-        driving = {"torque": torque, "voltage": voltage, "controller": controller}
+        plan, inputs = required(plan), inputs or RolloutInputs()
         call = Call(self.parameters, out, threads, parameters)
-        check_kind(summaries, (list, tuple), "simulate, summaries")
-        extras = Extras(tuple(summaries), effort_limits)
         if self.device == CPU:
-            return simulate(self, (q0, qd0), plan, driving, call, extras)
+            return simulate(self, (q0, qd0), plan, inputs, call)
         with making():
             from forearm.kernels.cuda.device_rollout import simulate as simulate_on_device
 
-        return simulate_on_device(self, (q0, qd0), plan, driving, call, self._index, extras)
+        return simulate_on_device(self, (q0, qd0), plan, inputs, call, self._index)
 
+    @flat(plan=RolloutPlan, drive=Drive)
     def simulate_gradient(
         self,
         states: tuple[ArrayLike, ArrayLike],
         weights: tuple[ArrayLike, ArrayLike],
         *,
-        steps: int,
-        step: float,
-        record: int,
-        method: str = "rk4",
-        torque: ArrayLike | None = None,
-        voltage: ArrayLike | None = None,
-        controller: TracedController | Callable[..., Any] | None = None,
+        plan: RolloutPlan | None = None,
+        drive: Drive | None = None,
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
@@ -488,29 +422,28 @@ class Kernel:
         states that it returned; no Jacobian is formed. Only for arms without dry friction, which can hold a
         joint.
 
+        The states between recorded ones are recomputed; `record`, which is required, must be a multiple of
+        the controller's period.
+
         Args:
             states: q and qd as `simulate` returns them with this `record`, (records, n) or (B, records, n).
             weights: of q and qd: of the final state, (n,) or (B, n), or of all recorded states.
-            steps, step: as passed to `simulate`.
-            record: steps between recorded states, from which the states between are recomputed.
-            method, torque, voltage, controller: as passed to `simulate`; `record` must be a multiple of the
-                controller's period.
+            plan, drive: the following options as records, as passed to `simulate`.
             threads, parameters: as in every method of `Kernel`.
         """
         with making():
-            from forearm.kernels.rollout_arguments import plan_of
-            from forearm.kernels.rollout_gradient import run_on_host, simulate_gradient
+            from forearm.kernels.rollout_gradient import checked, run_on_host, simulate_gradient
 
-        plan = plan_of(steps, step, method, record, is_recorded=True)
-        driving = {"torque": torque, "voltage": voltage, "controller": controller}
+        plan, drive = required(plan), drive or Drive()
+        driven = checked(self, plan, drive, states, weights)
         if self.device == CPU:
             on_host = partial(run_on_host, threads=threads)
-            return simulate_gradient(self, states, weights, plan, driving, parameters, on_host)
+            return simulate_gradient(self, states, weights, plan, driven, parameters, on_host)
         with making():
             from forearm.kernels.cuda.device_rollout_gradient import gradient_on_device
 
         call = Call(self.parameters, None, threads, parameters)
-        return gradient_on_device(self, states, weights, plan, driving, call, self._index)
+        return gradient_on_device(self, states, weights, plan, driven, call, self._index)
 
     def fused(self, functions: Iterable[str]) -> Fused:
         """Several functions compiled as one, with common subexpressions computed once:
@@ -540,7 +473,7 @@ class Kernel:
 
         return casadi_function(self, function, file, derivatives)
 
-    def compiled(self, *names: str, derived: tuple[str, ...] = ()) -> Any:
+    def compiled(self, *names: str, derived: Names = ()) -> Any:
         """A function by name, or several as one, compiled on the first call.
         A `Compiled`, or for a GPU a `DeviceCompiled`.
 
@@ -576,41 +509,16 @@ class Kernel:
 
         return partial(run_on_device, index=self._index)
 
-    def _one(
-        self,
-        name: str,
-        given: tuple[ArrayLike, ...],
-        out: Array | None,
-        threads: int | None,
-        parameters: Parameters | None,
-    ) -> Array:
-        outs = None if out is None else [out]
-        return self._run(
-            self._function(name, given), given, Call(self.parameters, outs, threads, parameters)
-        )[0]
-
-    def _three(
-        self,
-        name: str,
-        given: tuple[ArrayLike, ...],
-        out: Three | None,
-        threads: int | None,
-        parameters: Parameters | None,
-    ) -> Three:
-        a, b, c = self._several(name, given, 3, out, threads, parameters)
-        return a, b, c
-
-    def _several(
-        self,
-        name: str,
-        given: tuple[ArrayLike, ...],
-        count: int,
-        out: tuple[Array, ...] | None,
-        threads: int | None,
-        parameters: Parameters | None,
-    ) -> list[Array]:
-        outs = None if out is None else several_of(out, count)
-        return self._run(self._function(name, given), given, Call(self.parameters, outs, threads, parameters))
+    def _results(self, name: str, given: tuple[ArrayLike, ...], options: CallOptions[T], count: int = 1) -> T:
+        """The result of a function by name, or a tuple of several."""
+        others: dict[str, Any] = {**options}
+        out = others.pop("out", None)
+        if out is not None:
+            out = [out] if count == 1 else several_of(out, count)
+        call = Call(self.parameters, out, **others)
+        made: Any = self._run(self._function(name, given), given, call)
+        results: Any = made[0] if count == 1 else tuple(made)
+        return results  # type: ignore[no-any-return]
 
     def _function(self, name: str, given: tuple[ArrayLike, ...]) -> Any:
         """The function by name;

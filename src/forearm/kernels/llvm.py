@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 
@@ -23,16 +23,64 @@ SIZES = {"double": 8, "float": 4}  # bytes
 SHARED = "shared"  # the name of a GPU block's shared memory
 
 
+def _is_float(kind: str) -> bool:
+    return kind.rstrip(">").endswith(tuple(SIZES))
+
+
+def _owner(*operands: Operand) -> IRFunction:
+    """The function that these values belong to."""
+    return next(x.f for x in operands if isinstance(x, Value) and x.f is not None)
+
+
+def _operator(name: str, is_mirrored: bool = False) -> Callable[[Value, Operand], Value]:
+    def emit(self: Value, other: Operand) -> Value:
+        a, b = (other, self) if is_mirrored else (self, other)
+        return _owner(a, b).op(f"f{name}" if _is_float(self.kind) else name, a, b)
+
+    return emit
+
+
+def _comparison(test: str) -> Callable[[Value, Operand], Value]:
+    def emit(self: Value, other: Operand) -> Value:
+        return _owner(self, other).compared(("o" if _is_float(self.kind) else "s") + test, self, other)
+
+    return emit
+
+
 class Value(str):
-    """A name or a constant, and its type."""
+    """A name or a constant, its type, and the function that it belongs to, into which its operators emit:
+    those of integers for signed ones, and lane by lane those of vectors.
+    """
 
     kind: str
+    f: IRFunction | None
 
-    def __new__(cls, text: str, kind: str) -> Value:
+    def __new__(cls, text: str, kind: str, f: IRFunction | None = None) -> Value:
         """The string, with its type as an attribute."""
         value = super().__new__(cls, text)
-        value.kind = kind
+        value.kind, value.f = kind, f
         return value
+
+    __add__, __radd__ = _operator("add"), _operator("add", True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", True)  # type: ignore[assignment]
+    __truediv__, __floordiv__ = _operator("div"), _operator("sdiv")
+    __mod__ = _operator("srem")
+    __and__, __or__, __xor__ = _operator("and"), _operator("or"), _operator("xor")
+    __lshift__, __rshift__ = _operator("shl"), _operator("lshr")
+    __lt__, __le__ = _comparison("lt"), _comparison("le")  # type: ignore[assignment]
+    __gt__, __ge__ = _comparison("gt"), _comparison("ge")  # type: ignore[assignment]
+
+    def __neg__(self) -> Value:
+        return _owner(self).emit(f"fneg {self.kind} {self}", self.kind)
+
+    def equals(self, other: Operand) -> Value:
+        """Whether they are equal."""
+        return _owner(self, other).compared("oeq" if _is_float(self.kind) else "eq", self, other)
+
+    def differs(self, other: Operand) -> Value:
+        """Whether integers or pointers differ."""
+        return _owner(self, other).compared("ne", self, other)
 
 
 # A plain string names a pointer, None is the null pointer; numbers take the type of the other operand.
@@ -55,24 +103,29 @@ class Hoisted:
     lines: tuple[str, ...]
 
 
+def arguments_of(text: str) -> dict[str, str]:
+    """Types by name, from arguments such as "ptr values, i64 count"."""
+    return {name: kind for kind, name in (argument.split() for argument in text.split(", ") if argument)}
+
+
 class IRFunction:
-    """The text of one function, with a unique name for each value."""
+    """The text of one function, with a unique name for each value; its arguments by name, or as in C."""
 
     def __init__(
         self,
         name: str = "",
-        arguments: Mapping[str, str] | None = None,
+        arguments: Mapping[str, str] | str = "",
         result: str = "void",
         internal: bool = False,
-        letter: str = "v",
         on_device: bool = False,
     ) -> None:
-        self.arguments = [Value(f"%{name}", kind) for name, kind in (arguments or {}).items()]
+        kinds = arguments_of(arguments) if isinstance(arguments, str) else arguments
+        self.arguments = [Value(f"%{name}", kind, self) for name, kind in kinds.items()]
         listed = ", ".join(_typed(a) for a in self.arguments)
         linkage, alone = ("internal ", ' noinline "no-builtins"') if internal else ("", "")
         linkage = "ptx_kernel " if on_device else linkage
         self.head = f"define {linkage}{result} @{name}({listed}) nounwind{alone} {{"
-        self.letter, self.labels = letter, 0
+        self.labels = 0
         self.here = "entry"  # the current block; "" after its terminator
         self.lines: list[str] = []
         self.spaces: list[str] = []  # lines placed in the entry block
@@ -95,7 +148,7 @@ class IRFunction:
 
     def emit(self, text: str, kind: str, name: str | None = None) -> Value:
         """Emit an instruction with a result."""
-        value = Value(f"%{name or f'{self.letter}{len(self.lines)}'}", kind)
+        value = Value(f"%{name or f'v{len(self.lines)}'}", kind, self)
         self.lines.append(f"  {value} = {text}")
         return value
 
@@ -141,6 +194,20 @@ class IRFunction:
         """Store a value; atomic if a memory order is given."""
         self.lines.append(f"  store{_access(_typed(value), pointer, order, align)}")
 
+    def entry(self, kind: str, pointer: str, place: int | Value) -> Value:
+        """Load an entry of an array."""
+        return self.load(kind, self.at(pointer, place, kind))
+
+    def field(self, kind: str, pointer: str, offset: int) -> Value:
+        """Load a field of a structure, at an offset in bytes."""
+        return self.load(kind, self.at(pointer, offset, "i8"))
+
+    def put(
+        self, value: Operand, pointer: str, place: int | Value, kind: str, align: int | None = None
+    ) -> None:
+        """Store a value at a place in an array of values of a type."""
+        self.store(value, self.at(pointer, place, kind), align=align)
+
     def exchanged(self, value: Value, pointer: str) -> Value:
         """Atomic exchange: store this value, return what was in memory."""
         return self.emit(f"atomicrmw xchg ptr {pointer}, {_typed(value)} acquire", value.kind)
@@ -149,7 +216,7 @@ class IRFunction:
         """Stack memory for this many values, allocated once in the entry block:
         in a loop each iteration would allocate more.
         """
-        value = Value(f"%{name or f'space{len(self.spaces)}'}", "ptr")
+        value = Value(f"%{name or f'space{len(self.spaces)}'}", "ptr", self)
         self.spaces.append(f"  {value} = {_memory(kind, count)}, align 64")
         return value
 
@@ -203,6 +270,16 @@ class IRFunction:
         """Return, with a result if there is one."""
         self.lines.append(f"  ret {_typed(*value) if value else 'void'}")
         self.here = ""
+
+    def require(self, condition: str, otherwise: Operand) -> None:
+        """Return this value unless a condition holds."""
+        with self.unless(condition):
+            self.ret(otherwise)
+
+    def refuse(self, condition: str, result: Operand) -> None:
+        """Return this value if a condition holds."""
+        with self.when(condition):
+            self.ret(result)
 
     def label(self, name: str | None = None) -> Label:
         """A label for a block that is not yet written."""
@@ -346,10 +423,10 @@ def number(value: float, kind: str) -> str:
     return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
 
 
-def vector(kind: str, values: Sequence[float]) -> Value:
+def vector(kind: str, values: Sequence[float], f: IRFunction | None = None) -> Value:
     """A vector of numbers."""
     entries = ", ".join(f"{kind} {_text(value, kind)}" for value in values)
-    return Value(f"<{entries}>", f"<{len(values)} x {kind}>")
+    return Value(f"<{entries}>", f"<{len(values)} x {kind}>", f)
 
 
 def call_text(function: str, *operands: Operand, kind: str = "void", takes: str = "") -> str:

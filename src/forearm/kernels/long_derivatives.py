@@ -87,7 +87,7 @@ class _ColumnRows:
     def each(self, f: IRFunction) -> Iterator[tuple[Value, Value, Value]]:
         """A loop over (row, state, column)."""
         with f.loop(0, self.some) as r:
-            yield r, f.load("i64", f.at(self.states, r, "i64")), f.load("i64", f.at(self.columns, r, "i64"))
+            yield r, f.entry("i64", self.states, r), f.entry("i64", self.columns, r)
 
 
 class _SlopesWriter:
@@ -115,24 +115,24 @@ class _SlopesWriter:
         moved = [f.space(self.scalar, rows * n) for _ in range(3)]
         tau, total = (f.space(self.scalar, rows * n) for _ in range(2))
         states, columns = (f.space("i64", rows) for _ in range(2))
-        every = f.op("mul", count, n)
-        with f.unless(f.compared("sle", every, 0)), f.repeat(0) as turn:
+        every = count * n
+        with f.unless(every <= 0), f.repeat(0) as turn:
             (at,) = turn.now
-            left = f.op("sub", every, at)
-            some = f.chosen(f.compared("slt", left, rows), left, rows)
+            left = every - at
+            some = f.chosen(left < rows, left, rows)
             with f.loop(0, some) as r:
-                row = f.op("add", at, r)
+                row = at + r
                 state, column = f.op("udiv", row, n), f.op("urem", row, n)
-                f.store(state, f.at(states, r, "i64"))
-                f.store(column, f.at(columns, r, "i64"))
+                f.put(state, states, r, "i64")
+                f.put(column, columns, r, "i64")
                 for source, to in zip((q, qd, qdd), moved, strict=True):
                     self._copy(f.at(source, state, self.scalar, n), f.at(to, r, self.scalar, n))
             places = _ColumnRows(states, columns, some, moved, tau, total)
             self._columns(places, 0, q, f"{self.name}_by_q", len(self.slopes.by_q[0]), tau_q, None)
             viscous = f"@{self.name}_viscous"
             self._columns(places, 1, qd, f"{self.name}_by_qd", len(LINE), tau_qd, viscous)
-            after = f.op("add", at, some)
-            turn.again(after, where=f.compared("slt", after, every))
+            after = at + some
+            turn.again(after, where=after < every)
         f.ret()
         return "\n\n".join([self._tables(), f.text()])
 
@@ -162,14 +162,14 @@ class _SlopesWriter:
         count, zero = f.arguments[-1], one.constant(0.0)
         with f.loop(0, count) as state:
             rows = [f.at(a, state, scalar, n) for a in f.arguments[:3]]
-            with f.repeat(0, Value(zero, one.target.vector)) as turn:
+            with f.repeat(0, zero) as turn:
                 j, total = turn.now
-                unknown: str = total
+                unknown = total
                 for row in rows:
                     unknown = one.fma(one.load(f.at(row, j, scalar), 0, 1), zero, unknown)
-                after = f.op("add", j, 1)
-                turn.again(after, Value(unknown, total.kind), where=f.compared("slt", after, n))
-            known = f.lane(Value(one.compared("oeq", unknown, zero), one.target.mask), 0)
+                after = j + 1
+                turn.again(after, unknown, where=after < n)
+            known = f.lane(unknown.equals(zero), 0)
             with f.unless(known), f.loop(0, n * n) as k:
                 one.store(f.at(f.at(M, state, scalar, n * n), k, scalar), 0, unknown, 1)
 
@@ -189,30 +189,30 @@ class _SlopesWriter:
             self._add(f.at(rows.total, r, scalar, n), None, None)
         with f.loop(0, size) as entry:
             with rows.each(f) as (r, state, column):
-                place = f.op("add", f.op("mul", column, size), entry)
-                x = self._widened(f.load(scalar, f.at(f.at(source, state, scalar, n), column, scalar)))
-                x = f.op("fadd", x, f.load("double", f.at(f"@{table}_steps", place, "double")))
+                place = column * size + entry
+                x = self._widened(f.entry(scalar, f.at(source, state, scalar, n), column))
+                x = x + f.entry("double", f"@{table}_steps", place)
                 to = f.at(f.at(rows.moved[which], r, scalar, n), column, scalar)
                 f.store(self._narrowed(x), to)
             f.call(self.torques, *rows.moved, rows.tau, rows.some)
             with rows.each(f) as (r, _, column):
-                place = f.op("add", f.op("mul", column, size), entry)
+                place = column * size + entry
                 weight = one.load(f.at(f"@{table}_weights", place, scalar), 0, 1)
                 self._add(f.at(rows.total, r, scalar, n), f.at(rows.tau, r, scalar, n), weight)
         with rows.each(f) as (r, state, column):
-            back = f.load(scalar, f.at(f.at(source, state, scalar, n), column, scalar))
-            f.store(back, f.at(f.at(rows.moved[which], r, scalar, n), column, scalar))
+            back = f.entry(scalar, f.at(source, state, scalar, n), column)
+            f.put(back, f.at(rows.moved[which], r, scalar, n), column, scalar)
             made, there = (
                 f.at(rows.total, r, scalar, n),
                 f.at(f.at(out, state, scalar, n * n), column, scalar),
             )
             if viscous is not None:
-                own, more = f.at(made, column, scalar), f.load(scalar, f.at(viscous, column, scalar))
-                f.store(f.op("fadd", f.load(scalar, own), more), own)
+                own, more = f.at(made, column, scalar), f.entry(scalar, viscous, column)
+                f.store(f.load(scalar, own) + more, own)
             with f.loop(0, n) as i:
-                f.store(f.load(scalar, f.at(made, i, scalar)), f.at(there, i, scalar, n))
+                f.store(f.entry(scalar, made, i), f.at(there, i, scalar, n))
 
-    def _add(self, total: Value, tau: Value | None, weight: str | None) -> None:
+    def _add(self, total: Value, tau: Value | None, weight: Value | None) -> None:
         """Add weighted torques to a row, or clear it."""
         f = self.f
 
@@ -220,7 +220,7 @@ class _SlopesWriter:
             lanes, place = body.target.lanes, f.at(total, j, self.scalar)
             made = body.constant(0.0)
             if tau is not None and weight is not None:
-                factor = body.shuffled(weight, weight, 1, [0] * lanes)
+                factor = body.repeat(weight)
                 torques = body.load(f.at(tau, j, self.scalar), 0, lanes)
                 made = body.fma(factor, torques, body.load(place, 0, lanes))
             body.store(place, 0, made, lanes)

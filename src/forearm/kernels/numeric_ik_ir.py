@@ -44,7 +44,7 @@ def _rows(name: str, n: int) -> str:
     """Build the order from the arguments and run it."""
     f = IRFunction(name, dict.fromkeys(("T", "first", "settings", "out"), "ptr") | {"count": "i64"})
     T, first, settings, out, count = f.arguments
-    numbers = {k: f.load("double", f.at(settings, i, "double")) for i, k in enumerate(SETTINGS)}
+    numbers = {k: f.entry("double", settings, i) for i, k in enumerate(SETTINGS)}
     whole = {k: f.cast("fptosi", numbers[k], "i64") for k in ("stride", "starts", "given")}
     bounds = f.at(settings, len(SETTINGS), "double")
     arrays = {"T": T, "first": first, "bounds": bounds, "table": f.at(bounds, 2 * n, "double"), "out": out}
@@ -60,34 +60,34 @@ def _rows(name: str, n: int) -> str:
 def _reach(arm: Arm, step: TracedNewtonStep, target: Target) -> str:
     n, L = arm.n, target.lanes
     size, pose = (2 * n + 12 + len(KEPT)) * L, place_of(n, L, "pose")
-    f = IRFunction("reach", {"order": "ptr"}, internal=True)
+    f = IRFunction("reach", "ptr order", internal=True)
     body = Body(target, f=f)
     m = f.space("double", size, "m")
     bounds = f.load("ptr", order_place(f, "bounds"))
     square = f.load("double", order_place(f, "square"))
     for k in range(size):
-        f.store(0.0, f.at(m, k, "double"))
+        f.put(0.0, m, k, "double")
     for lane in range(L):
-        f.store(-1, f.at(m, pose + lane, "double"))
+        f.put(-1, m, pose + lane, "double")
     with f.repeat(2**L - 1) as deal:
         (ended,) = deal.now  # one bit per lane
-        with f.loop(0, L) as i, f.when(f.cast("trunc", f.op("lshr", ended, i), "i1")):
+        with f.loop(0, L) as i, f.when(f.cast("trunc", ended >> i, "i1")):
             f.call("turn", m, "%order", i)
         poses = f.load(f"<{L} x i64>", f.at(m, pose, "double"), align=8)
-        busy = f.compared("sge", poses, 0)
-        f.go(deal.end, where=f.compared("eq", f.cast("bitcast", busy, f"i{L}"), 0))
+        busy = poses >= 0
+        f.go(deal.end, where=f.cast("bitcast", busy, f"i{L}").equals(0))
         stepping = f.label()
         f.begin(stepping)
         over = _step(body, step, bounds, square)
-        mask = Value(body.masked("and", over, busy), target.mask)
+        mask = over & busy
         ended = f.cast("zext", f.cast("bitcast", mask, f"i{L}"), "i64")
-        f.go(stepping, where=f.compared("eq", ended, 0))
+        f.go(stepping, where=ended.equals(0))
         deal.again(ended)
     f.ret()
     return f.text()
 
 
-def _step(body: Body, step: TracedNewtonStep, bounds: str, square: str) -> str:
+def _step(body: Body, step: TracedNewtonStep, bounds: str, square: str) -> Value:
     """Move all lanes by a step; return the mask of those whose run has ended."""
     L, n = body.target.lanes, len(step.before.q)
     leaves = step.graph.leaves
@@ -103,4 +103,4 @@ def _step(body: Body, step: TracedNewtonStep, bounds: str, square: str) -> str:
     a, b = (result(body, e, values) for e in condition)
     for e, new in zip(step.before.flat, after, strict=True):
         body.store("%m", places[leaves[e.node]], result(body, new, values), L)
-    return body.outside(body.compared("olt", a, b))
+    return body.outside(a < b)

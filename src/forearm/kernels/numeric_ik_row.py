@@ -33,15 +33,15 @@ def pose_text(name: str, arm: Arm, position_only: bool, is_given: bool, target: 
     f.call(f"{name}_rows", "%T", first, "%settings", row, Value("1", "i64"))
     unknown = body.constant(0.0)
     for k in range(12):
-        unknown = body.fma(body.load("%T", k, 1), body.constant(0.0), unknown)
+        unknown = body.fma(body.load("%T", k, 1), 0.0, unknown)
     for k in range(n):
-        body.store("%q", k, body.op("fadd", body.load(row, k, 1), unknown), 1)
-    squares = [body.op("fadd", body.load(row, n + k, 1), unknown) for k in range(2)]
+        body.store("%q", k, body.load(row, k, 1) + unknown, 1)
+    squares = [body.load(row, n + k, 1) + unknown for k in range(2)]
     errors = [body.call("sqrt", square) for square in squares]
     body.store("%error", 0, errors[0], 1)
     body.store("%error", 1, nan if position_only else errors[1], 1)
     most = body.load("%settings", SETTINGS.index("square"), 1)
-    solved = body.masked("and", *(body.compared("ole", square, most) for square in squares))
+    solved = (squares[0] <= most) & (squares[1] <= most)
     flag = body.chosen(solved, body.constant(1.0), body.constant(0.0))
     for k, to in enumerate(("%steps", "%starts")):
         body.store(to, 0, body.load(row, n + 2 + k, 1), 1)
@@ -56,19 +56,19 @@ def _put_inside(body: Body, arm: Arm) -> None:
     for j, periodic in enumerate(is_periodic(arm)):
         q = body.load("%start", j, 1)
         lower, upper = (body.load("%settings", len(SETTINGS) + k, 1) for k in (j, n + j))
-        above, below = body.compared("ogt", q, upper), body.compared("olt", q, lower)
+        above, below = q > upper, q < lower
         if periodic:
-            turns = [body.op("fdiv", body.op("fsub", *pair), tau) for pair in ((q, upper), (lower, q))]
-            away = [body.op("fmul", tau, _ceiling(body, x)) for x in turns]
-            down, up = body.op("fsub", q, away[0]), body.op("fadd", q, away[1])
-            leads = body.masked("and", above, body.compared("oge", down, lower))
-            q_up = body.chosen(body.masked("and", below, body.compared("ole", up, upper)), up, q)
+            turns = [body.op("fdiv", a - b, tau) for a, b in ((q, upper), (lower, q))]
+            away = [tau * _ceiling(body, x) for x in turns]
+            down, up = q - away[0], q + away[1]
+            leads = above & (down >= lower)
+            q_up = body.chosen(below & (up <= upper), up, q)
             q = body.chosen(leads, down, q_up)
-        q = body.chosen(body.compared("olt", q, lower), lower, q)
-        body.store("%first", j, body.chosen(body.compared("ogt", q, upper), upper, q), 1)
+        q = body.chosen(q < lower, lower, q)
+        body.store("%first", j, body.chosen(q > upper, upper, q), 1)
 
 
-def _ceiling(body: Body, x: str) -> str:
+def _ceiling(body: Body, x: Value) -> Value:
     """Round up to an integer."""
     near = body.rounded(x)
-    return body.chosen(body.compared("olt", near, x), body.op("fadd", near, body.constant(1.0)), near)
+    return body.chosen(near < x, near + 1.0, near)

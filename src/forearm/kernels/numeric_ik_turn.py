@@ -58,7 +58,7 @@ class LaneTurn:
 
     def __init__(self, n: int, lanes: int) -> None:
         self.n, self.lanes = n, lanes
-        self.f = IRFunction("turn", {"m": "ptr", "order": "ptr", "lane": "i64"}, internal=True)
+        self.f = IRFunction("turn", "ptr m, ptr order, i64 lane", internal=True)
         self.m, _, self.lane = self.f.arguments
         pointers = dict.fromkeys(("T", "first", "table", "out"), "ptr")
         kinds = pointers | dict.fromkeys(("count", "stride", "starts", "given", "next"), "i64")
@@ -72,7 +72,7 @@ class LaneTurn:
         f, told = self.f, self.told
         pick, begin, chosen = f.label(), f.label(), f.label()
         pose = self.get("pose", "i64")
-        with f.unless(f.compared("slt", pose, 0)) as fresh:
+        with f.unless(pose < 0) as fresh:
             row = f.at(told["out"], pose, "double", self.n + FIGURES)
             solved, tries, more, last = self.over(row)
             f.go(fresh, where=solved)
@@ -80,11 +80,11 @@ class LaneTurn:
             f.go(fresh, unless=last)
             self.to_lane(0, row, self.n)  # once more, from the best so far
             self.put("patience", HUGE)
-            self.put("most", f.op("fmul", told["most"], LAST))
+            self.put("most", told["most"] * LAST)
             f.go(begin)
         self.next_pose()
-        f.go(pick, unless=f.compared("ne", told["given"], 0))
-        self.to_lane(0, f.at(told["first"], f.op("mul", told["next"], told["stride"]), "double"), self.n)
+        f.go(pick, unless=told["given"].differs(0))
+        self.to_lane(0, f.at(told["first"], told["next"] * told["stride"], "double"), self.n)
         f.go(chosen)
         f.begin(pick)
         self.picked(f.phi(pick, pose, told["next"]), f.phi(pick, tries, 0))
@@ -107,17 +107,17 @@ class LaneTurn:
         position, rotation, steps = (self.get(name, "double") for name in ("position", "rotation", "steps"))
         tries = self.get("tries", "i64")
         figures = [f.at(row, self.n + k, "double") for k in range(FIGURES)]
-        before = f.op("fadd", f.load("double", figures[0]), f.load("double", figures[1]))
-        cost = f.op("fadd", position, rotation)
-        solved = f.op("and", *(f.compared("ole", x, told["square"]) for x in (position, rotation)))
-        with f.when(f.op("or", solved, f.compared("olt", cost, before))):
+        before = f.load("double", figures[0]) + f.load("double", figures[1])
+        cost = position + rotation
+        solved = f.op("and", *(x <= told["square"] for x in (position, rotation)))
+        with f.when(solved | (cost < before)):
             for k in range(self.n):
                 source, to = self._entry(k * self.lanes), f.at(row, k, "double")
                 f.store(f.load("double", source), to)
             f.store(position, figures[0])
             f.store(rotation, figures[1])
-        f.store(f.op("fadd", f.load("double", figures[2]), steps), figures[2])
-        after = f.op("add", tries, 1)
+        f.store(f.load("double", figures[2]) + steps, figures[2])
+        after = tries + 1
         self.put("tries", after)
         more, last = (f.compared(test, after, told["starts"]) for test in ("slt", "eq"))
         f.store(f.cast("sitofp", f.chosen(more, after, told["starts"]), "double"), figures[3])
@@ -126,25 +126,25 @@ class LaneTurn:
     def next_pose(self) -> None:
         """Take the next pose, or none: then the lane idles."""
         f, told, pose = self.f, self.told, self.told["next"]
-        with f.unless(f.compared("slt", pose, told["count"])):
+        with f.unless(pose < told["count"]):
             self.put("pose", -1)
             f.ret()
-        f.store(f.op("add", pose, 1), order_place(f, "next"))
+        f.store(pose + 1, order_place(f, "next"))
         self.put("pose", pose)
         self.put("tries", 0)
-        place = f.op("add", f.op("mul", pose, self.n + FIGURES), self.n)
+        place = pose * (self.n + FIGURES) + self.n
         figures = f.at(told["out"], place, "double")
         for k in range(FIGURES):
-            f.store(0.0 if k else HUGE, f.at(figures, k, "double"))
+            f.put(0.0 if k else HUGE, figures, k, "double")
         self.to_lane(2 * self.n, f.at(told["T"], pose, "double", 12), 12)
 
     def picked(self, pose: Value, tries: Value) -> None:
         """Copy the start nearest to a pose from the table's next block to the lane."""
         f, told = self.f, self.told
-        index = f.op("sub", tries, told["given"])
+        index = tries - told["given"]
         block = f.at(told["table"], index, "double", BLOCK * (COLUMNS + self.n))
         found = f.call("nearest", f.at(told["T"], pose, "double", 12), block, kind="i64")
-        place = f.op("add", f.op("mul", found, self.n), BLOCK * COLUMNS)
+        place = found * self.n + BLOCK * COLUMNS
         self.to_lane(0, f.at(block, place, "double"), self.n)
 
     def get(self, name: str, kind: str) -> Value:
@@ -170,7 +170,7 @@ def nearest_text(target: Target) -> str:
     """`i64 nearest(t, block)`:
     the configuration with the highest score for the 12 entries of a pose; the first of equals.
     """
-    f = IRFunction("nearest", {"t": "ptr", "block": "ptr"}, "i64", internal=True)
+    f = IRFunction("nearest", "ptr t, ptr block", "i64", internal=True)
     body = Body(Target(target.scalar, WIDTH, target.fused), f=f)
     entries = [body.splat("%t", k) for k in range(12)]
     best = where = Value("", "")
@@ -178,7 +178,7 @@ def nearest_text(target: Target) -> str:
         score = body.load("%block", 12 * BLOCK + start, WIDTH)
         for k, entry in enumerate(entries):
             score = body.fma(body.load("%block", k * BLOCK + start, WIDTH), entry, score)
-        these = Value(score, body.target.vector), vector("i64", range(start, start + WIDTH))
+        these = score, vector("i64", range(start, start + WIDTH))
         best, where = _greater(f, these, (best, where)) if best else these
     top, at = f.lane(best, 0), f.lane(where, 0)
     for k in range(1, WIDTH):
@@ -189,5 +189,5 @@ def nearest_text(target: Target) -> str:
 
 def _greater(f: IRFunction, one: tuple[Value, Value], other: tuple[Value, Value]) -> tuple[Value, Value]:
     """The (score, place) with the greater score, the second of equals; vectors lane by lane."""
-    more = f.compared("ogt", one[0], other[0])
+    more = one[0] > other[0]
     return f.chosen(more, one[0], other[0]), f.chosen(more, one[1], other[1])

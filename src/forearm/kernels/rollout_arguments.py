@@ -1,32 +1,91 @@
-"""Arguments of a rollout, by shapes only: the number of arms, and the strides between two arms and between
-two steps. Arrays of every kind and on every device go through the same checks.
+"""Arguments of a rollout: the run, what drives the arms, and, by shapes only, the number of arms and the
+strides between two arms and between two steps. Arrays of every kind and on every device go through the same
+checks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import constants_of
-from forearm.dynamics.explicit_methods import TABLEAUS
 from forearm.errors import InputError
-from forearm.kernels.traced_controller import check_steps
-from forearm.values import check_choice, check_number
+from forearm.kernels.compiled import Shape
+from forearm.kernels.rollout_summary import Summary
+from forearm.kernels.traced_controller import TracedController, as_controller, check_steps
+from forearm.records import declared, flag, number, record, set_field
+from forearm.values import check_choice, check_kind
 
-Shape = tuple[int, ...]
+HOW = "(n,) or (B, n) held, (steps, n) or (B, steps, n) held over each step"
 
 
 @dataclass(frozen=True)
-class RolloutPlan:
-    """A checked run: this many steps of h seconds by a method,
-    every `record`-th state recorded (0: only the final state).
-    """
+class StepsField:
+    """A number of steps within the range of the machine code."""
 
-    steps: int
-    h: float
-    method: str
-    record: int
+    doc: str
+    minimum: int = 1
+
+    def read(self, value: Any, place: str) -> int:
+        """The number."""
+        return check_steps(value, place, self.minimum)
+
+    def schema(self) -> dict[str, Any]:
+        """A whole number."""
+        return {"type": "integer", "minimum": self.minimum, "description": self.doc}
+
+
+@dataclass(frozen=True)
+class ObjectField:
+    """A value that no file holds, checked where it is used."""
+
+    doc: str
+    unit: str = ""
+
+    def read(self, value: Any, place: str) -> Any:
+        """The value itself."""
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """Its description."""
+        return {"description": self.doc}
+
+
+@dataclass(frozen=True)
+class MethodField:
+    """An explicit method with fixed steps, by name."""
+
+    doc: str
+
+    def read(self, value: Any, place: str) -> str:
+        """The name."""
+        from forearm.dynamics.explicit_methods import TABLEAUS  # imported where used: it takes time
+
+        return check_choice(value, TABLEAUS, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Its description."""
+        return {"type": "string", "description": self.doc}
+
+
+@record
+class RolloutPlan:
+    """A run with fixed steps, and the states that it records."""
+
+    steps: int = declared(StepsField("number of steps", 0))
+    step: float = number("step size", "s", above=0.0)
+    method: str = declared(MethodField('"rk3", "rk4" or "gill"'), default="rk4")
+    record: int | None = declared(
+        StepsField("steps between recorded states; None: only the final state"), default=None
+    )
+
+    @property
+    def every(self) -> int:
+        """Steps between recorded states, 0 for the final state only."""
+        return self.record or 0
 
     @property
     def records(self) -> int:
@@ -36,52 +95,96 @@ class RolloutPlan:
     @property
     def segment(self) -> int:
         """Steps between two records, no more than enough for all of them."""
-        return min(self.record, self.steps + 1)
+        return min(self.every, self.steps + 1)
 
     def result(self, batch: Shape, n: int) -> Shape:
         """The shape of q, and of qd."""
         return (*batch, *((self.records,) if self.record else ()), n)
 
 
-def plan_of(
-    steps: int, step: float, method: str, record: int | None, is_recorded: bool = False
-) -> RolloutPlan:
-    """The run that a caller requests; where states must be recorded, None is not a valid record."""
-    return RolloutPlan(
-        check_steps(steps, "simulate, steps", 0),
-        check_number(step, "simulate, step", above=0.0),
-        check_choice(method, TABLEAUS, "simulate, method"),
-        0 if record is None and not is_recorded else check_steps(record, "simulate, record", 1),
+def required(plan: RolloutPlan | None) -> RolloutPlan:
+    """The run; raises if nothing of it is given."""
+    if plan is None:
+        raise InputError("expected the number of steps and the step size: steps=..., step=....", "simulate")
+    return plan
+
+
+def plan_of(steps: int, step: float, method: str, record: int | None) -> RolloutPlan:
+    """The run with these options."""
+    return RolloutPlan(steps=steps, step=step, method=method, record=record)
+
+
+class Driven(NamedTuple):
+    """What drives the arms, by its `kind`: torques, voltages, or the reference of a controller."""
+
+    kind: str
+    name: str  # in messages
+    value: Any
+    controller: TracedController | None = None
+
+    def width(self, shape: Shape, n: int) -> int:
+        """How many numbers drive an arm of n joints over a step, in an array of this shape."""
+        return n if self.controller is None or not shape else shape[-1]
+
+
+@record
+class Drive:
+    """What drives the arms of a rollout: at most one of torque, voltage and controller, else zero torques."""
+
+    torque: Any = declared(ObjectField(HOW, "N m (N)"), default=None)
+    voltage: Any = declared(ObjectField(HOW, "V"), default=None)
+    controller: Any = declared(
+        ObjectField("a law over symbols, or a `TracedController` with a reference, a period or voltages"),
+        default=None,
     )
 
+    def __post_init__(self) -> None:
+        names = ("torque", "voltage", "controller")
+        if len(named := [name for name in names if getattr(self, name) is not None]) > 1:
+            raise InputError(
+                f"expected one of torque, voltage and controller, got {' and '.join(named)}.", "drive"
+            )
+        if self.controller is not None:
+            set_field(self, "controller", as_controller(self.controller))
 
-def check_driving(given: Mapping[str, object]) -> str:
-    """Which of torque, voltage and controller drives, at most one of them given; none means zero torque.
-
-    The currents of motors with inductance are states, which fixed steps do not integrate.
-    """
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) > 1:
-        raise InputError(
-            f"expected one of torque, voltage and controller, got {' and '.join(named)}.", "simulate"
-        )
-    return named[0] if named else "torque"
-
-
-def check_motors(arm: Arm) -> None:
-    """Reject voltages for motors that are not known, or whose currents are states."""
-    if constants_of(arm).inductance.any():
-        raise InputError(
-            f"voltages need motors without inductance, and some motors of {arm.name!r} have "
-            "it. Use fa.simulate, fa.simulate_many, or "
-            "forearm.simulation.without_inductance(arm).",
-            "simulate",
-        )
+    @property
+    def driven(self) -> Driven:
+        """What drives the arms."""
+        if (controller := self.controller) is not None:
+            row = np.empty(0) if controller.reference is None else controller.reference
+            return Driven("controller", "controller, reference", row, controller)
+        if self.voltage is not None:
+            return Driven("voltage", "voltage", self.voltage)
+        return Driven("torque", "torque", 0.0 if self.torque is None else self.torque)
 
 
-def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, Shape, int]]) -> Shape:
+@record
+class RolloutInputs(Drive):
+    """What drives the arms of a rollout, whether efforts are limited, and what is accumulated."""
+
+    summaries: Sequence[Summary] = declared(
+        ObjectField(
+            "quantities accumulated during the run, such as those of `forearm.simulation.SUMMARIES`; by name "
+            "in `summaries` of the result"
+        ),
+        default=(),
+    )
+    effort_limits: bool = flag("whether motor torques saturate at the joints' max_effort", default=False)
+
+    def __post_init__(self) -> None:
+        Drive.__post_init__(self)
+        check_kind(self.summaries, (list, tuple), "inputs, summaries")
+        for summary in self.summaries:
+            check_kind(summary, Summary, "inputs, summaries")
+        set_field(self, "summaries", tuple(self.summaries))
+
+
+def batch_of(
+    arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, Shape, int]], plan: RolloutPlan
+) -> Shape:
     """() for one arm, (B,) for many: from states (n,) or (B, n), and from other arrays with a row per arm,
-    given with the number of axes of such a batch.
+    what drives them first, given with the number of axes of such a batch. Arms that share one initial state
+    are as many as the rows of what drives them, unless there is one row per step.
     """
     n, found = arm.n, {}
     for name, shape in states.items():
@@ -96,14 +199,10 @@ def batch_of(arm: Arm, states: Mapping[str, Shape], others: Sequence[tuple[str, 
     if len(sizes) > 1:
         listed = ", ".join(f"{size} of {name}" for name, size in found.items())
         raise InputError(f"expected the same number of arms in all arguments, got {listed}.", "simulate")
-    return (sizes.pop(),) if sizes else (1,) if found else ()
-
-
-def driven_batch(shape: Shape, steps: int) -> Shape:
-    """The batch of arms that share one initial state, from the shape of what drives them: one arm per row,
-    unless there is one row per step.
-    """
-    return shape[:1] if len(shape) == 2 and shape[0] != steps else ()
+    if found:
+        return (sizes.pop() if sizes else 1,)
+    drive = others[0][1]
+    return drive[:1] if len(drive) == 2 and drive[0] != plan.steps else ()
 
 
 def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> tuple[int, int]:
@@ -118,15 +217,20 @@ def strides_of(name: str, shape: Shape, size: int, batch: Shape, steps: int) -> 
     if len(shape) == 2 and shape[1] == size:
         by_arm, by_step = bool(batch) and shape[0] == count, shape[0] == steps
         if by_arm and by_step and count > 1:
-            raise InputError(
-                f"{shape} is ambiguous: one row per arm or one per step, as there are {count} "
-                f"of both; give ({count}, 1, {size}) or (1, {steps}, {size}).",
-                name,
-            )
+            raise ambiguous(name, shape, count, size)
         if by_arm or by_step:
             return (size if by_arm else 0), (0 if by_arm else size)
     many = f", ({count}, {size}) or ({count}, {steps}, {size})" if batch else ""
     raise InputError(f"expected shape ({size},) held, ({steps}, {size}) by step{many}, got {shape}.", name)
+
+
+def ambiguous(name: str, shape: Shape, count: int, size: int) -> InputError:
+    """The error where rows may belong to arms or to steps."""
+    return InputError(
+        f"{shape} is ambiguous: one row per arm or one per step, as there are {count} of both; "
+        f"give ({count}, 1, {size}) or (1, {count}, {size}).",
+        name,
+    )
 
 
 def state_stride(shape: Shape) -> int:

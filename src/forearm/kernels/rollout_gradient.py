@@ -4,9 +4,9 @@ propagated backwards through the steps, without a Jacobian and without storing a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,11 +14,19 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kernels.arrays import Array, as_numbers
-from forearm.kernels.batch_rollout import RolloutArrays, RolloutOwner, arrays_of, request_of, run_rows
+from forearm.kernels.batch_rollout import (
+    RolloutArrays,
+    RolloutOwner,
+    arrays_of,
+    of_machine_code,
+    request_of,
+    run_rows,
+)
+from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import Parameters
-from forearm.kernels.rollout_arguments import RolloutPlan, Shape, check_driving
+from forearm.kernels.rollout_arguments import Drive, Driven, RolloutPlan, state_stride
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, RolloutRequest, rollout_of
-from forearm.kernels.traced_controller import TracedController, as_controller
+from forearm.kernels.traced_controller import TracedController, check_steps
 
 SCRATCH = 6  # the index of the scratch memory among the arrays
 
@@ -57,105 +65,82 @@ def simulate_gradient(
     states: tuple[ArrayLike, ArrayLike],
     weights: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
-    driving: Mapping[str, Any],
+    driven: Driven,
     parameters: Parameters | None,
     run: Callable[[GradientCall], None],
 ) -> RolloutGradient:
     """Gradients of the inputs of a rollout, as in `Kernel.simulate_gradient`;
-    NumPy arrays, processed by `run`.
+    NumPy arrays, processed by `run`; `driven` is checked by `checked`.
     """
-    arm, dtype, n = owner.arm, np.dtype(owner.dtype), owner.arm.n
-    what, controller = checked_driving(owner, plan, driving)
-    check_pairs(states, weights)
-    q, qd = (as_numbers(f"states, {name}", x, dtype) for name, x in zip(("q", "qd"), states, strict=True))
-    check_states(q.shape, qd.shape, arm, plan)
-    start = q[..., 0, :], qd[..., 0, :]
-    given = arrays_of(owner, start, plan, (what, driving[what]), controller, parameters)
-    weighted = [
-        as_numbers(f"weights, {name}", x, dtype) for name, x in zip(("q", "qd"), weights, strict=True)
-    ]
-    by_record = is_by_record([array.shape for array in weighted], q.shape)
-    batch = q.shape[:-2]
+    dtype, n = np.dtype(owner.dtype), owner.arm.n
+    both = (("states", states), ("weights", weights))
+    q, qd, *weighted = (
+        as_numbers(f"{what}, {name}", x, dtype)
+        for what, pair in both
+        for name, x in zip(("q", "qd"), pair, strict=True)
+    )
+    by_record = check_shapes(owner.arm, plan, (q.shape, qd.shape), [array.shape for array in weighted])
+    given = arrays_of(owner, (q[..., 0, :], qd[..., 0, :]), plan, driven, parameters)
+    batch, width, count = q.shape[:-2], given.drive.shape[-1], given.count
     check_batch(given.batch, q.shape)
-    request = request_of(owner, plan.method, what, controller, given.drive.shape[-1])
-    count, by_step = given.count, given.drive_strides[1] > 0
+    request = request_of(owner, plan.method, driven, width)
     # A controller writes nothing at steps between its updates.
-    drive = np.zeros((count, plan.steps if by_step else 1, given.drive.shape[-1]), dtype)
-    made = [np.empty((count, k), dtype) for k in (n, n, len(owner.parameters))]
-    left = [*made[:2], drive, made[2]]
-    (u, u_row, _), (values, p_row, _), (reference, r_row, _) = given.driving
-    weighed = (plan.records if by_record else 1) * n
+    drive = np.zeros((count, plan.steps if given.drive_strides[1] else 1, width), dtype)
+    of_q0, of_qd0, of_parameters = (np.empty((count, k), dtype) for k in (n, n, len(owner.parameters)))
+    left = [of_q0, of_qd0, drive, of_parameters]
+    u, values, reference = of_machine_code(driven, given.drive, given.parameters)
     arrays = [q, qd, u, values, *weighted, np.empty(0, dtype), *left]
-    rows = [
-        plan.records * n,
-        plan.records * n,
-        u_row,
-        p_row,
-        weighed,
-        weighed,
-        scratch_row(plan, controller, n),
-    ]
-    rows += [array.size // max(count, 1) for array in left]
-    if controller is not None:
-        arrays, rows = [*arrays, reference], [*rows, r_row]
-    numbers = whole_numbers(plan, given.drive_strides, p_row, by_record, controller)
+    numbers = whole_numbers(plan, driven, given, by_record)
+    record, row = plan.records * n, given.drive_strides[0]
+    weighed = record if by_record else n
+    rows = [record, record, 0 if driven.controller else row, numbers[5], weighed, weighed]
+    rows += [scratch_row(plan, driven, n), *(array.size // max(count, 1) for array in left)]
+    if driven.controller is not None:
+        arrays, rows = [*arrays, reference], [*rows, row]
     run(GradientCall(replace(request, function=ROLLOUT_GRADIENT), plan, count, arrays, rows, numbers))
-    q0, qd0 = (array.reshape(*batch, n) for array in made[:2])
-    by_parameters = made[2].sum(axis=0) if given.parameters.ndim == 1 else made[2]
-    return RolloutGradient(q0, qd0, _summed(drive, given), by_parameters if owner.parameters else None)
+    by_parameters = of_parameters.sum(axis=0) if given.parameters.ndim == 1 else of_parameters
+    return RolloutGradient(
+        of_q0.reshape(*batch, n),
+        of_qd0.reshape(*batch, n),
+        _summed(drive, given),
+        by_parameters if owner.parameters else None,
+    )
 
 
 def run_on_host(call: GradientCall, threads: int | None) -> None:
     """Run the machine code on the CPU, distributed over threads."""
-    function, arrays, plan = rollout_of(call.request), [*call.arrays], call.plan
+    arrays, plan = [*call.arrays], call.plan
     arrays[SCRATCH] = np.empty(call.count * call.rows[SCRATCH], call.request.dtype)
-    native = function.part("batch" if call.count > 1 else "single")
-
-    def called(*pointers_and_count: int) -> None:
-        native.call(*pointers_and_count, *call.numbers, plan.h)
-
-    strides = [arrays[0].itemsize * row for row in call.rows]
-    run_rows(function, replace(native, call=called), arrays, strides, (call.count, 4 * plan.steps), threads)
+    work = call.count, 4 * plan.steps
+    run_rows(rollout_of(call.request), arrays, call.rows, [*call.numbers, plan.step], work, threads)
 
 
-def scratch_row(plan: RolloutPlan, controller: TracedController | None, n: int) -> int:
+def scratch_row(plan: RolloutPlan, driven: Driven, n: int) -> int:
     """Size of one arm's scratch memory: states between two records, and the controller's outputs."""
-    return plan.segment * (2 if controller is None else 3) * n
+    return plan.segment * (2 if driven.controller is None else 3) * n
 
 
-def whole_numbers(
-    plan: RolloutPlan,
-    strides: tuple[int, int],
-    parameter_row: int,
-    by_record: bool,
-    controller: TracedController | None,
-) -> list[int]:
-    """The integer arguments of the machine code besides arrays, in its order, except the count and the step
-    size; `strides` are those of what drives the arms.
-    """
-    of_inputs = strides if controller is None else (0, 0)
-    made = [
-        plan.steps,
-        plan.segment,
-        plan.records,
-        *of_inputs,
-        parameter_row,
-        int(by_record),
-        int(strides[1] > 0),
-    ]
+def whole_numbers(plan: RolloutPlan, driven: Driven, given: RolloutArrays, by_record: bool) -> list[int]:
+    """The integer arguments of the machine code after the number of arms, in its order."""
+    strides, controller = given.drive_strides, driven.controller
+    made = [plan.steps, plan.segment, plan.records, *(strides if controller is None else (0, 0))]
+    made += [state_stride(given.parameters.shape), int(by_record), int(strides[1] > 0)]
     return made if controller is None else [*made, controller.period, *strides]
 
 
-def checked_driving(
-    owner: RolloutOwner, plan: RolloutPlan, driving: Mapping[str, Any]
-) -> tuple[str, TracedController | None]:
-    """What drives the arms, and the controller if there is one; raises for what has no gradient."""
+def checked(owner: RolloutOwner, plan: RolloutPlan, drive: Drive, states: object, weights: object) -> Driven:
+    """What drives the arms; raises for what has no gradient, and for what is no pair of arrays."""
     refuse_sticking(owner.arm, tuple(owner.parameters))
-    what = check_driving(driving)
-    controller = as_controller(driving[what]) if what == "controller" else None
-    if controller is not None:
-        _check_controller(controller, plan)
-    return what, controller
+    check_steps(plan.record, "simulate_gradient, record", 1)
+    for name, pair in (("states", states), ("weights", weights)):
+        if not isinstance(pair, Sized) or getattr(pair, "shape", None) == () or len(pair) != 2:
+            raise InputError(
+                f"expected a pair of arrays (q, qd), got {shorten(pair)}.", "simulate_gradient", name
+            )
+    driven = drive.driven
+    if (controller := driven.controller) is not None:
+        _check_controller(controller, plan.every)
+    return driven
 
 
 def check_batch(batch: Shape, states: Shape) -> None:
@@ -164,20 +149,16 @@ def check_batch(batch: Shape, states: Shape) -> None:
         raise InputError(f"expected states of {batch} arms, got {states}.", "simulate_gradient")
 
 
-def _check_controller(controller: TracedController, plan: RolloutPlan) -> None:
-    if controller.state:
+def _check_controller(controller: TracedController, record: int) -> None:
+    for name, is_given, remedy in (
+        ("laws with a state", bool(controller.state), "pass the law's output as torque"),
+        ("gains", controller.gains is not None, "pass them in the reference"),
+    ):
+        if is_given:
+            raise InputError(f"{name} are not differentiable; {remedy}.", "simulate_gradient", "controller")
+    if record % controller.period:
         raise InputError(
-            "laws with a state are not differentiable; pass the law's output as torque.",
-            "simulate_gradient",
-            "controller",
-        )
-    if controller.gains is not None:
-        raise InputError(
-            "gains are not differentiable; pass them in the reference.", "simulate_gradient", "controller"
-        )
-    if plan.record % controller.period:
-        raise InputError(
-            f"expected a multiple of the controller's period, {controller.period}, got {plan.record}.",
+            f"expected a multiple of the controller's period, {controller.period}, got {record}.",
             "simulate_gradient",
             "record",
         )
@@ -193,54 +174,38 @@ def _summed(slopes: Array, given: RolloutArrays) -> Array:
     return made
 
 
-def check_pairs(states: object, weights: object) -> None:
-    """Raise unless each is a pair of arrays."""
-    for name, pair in (("states", states), ("weights", weights)):
-        if not isinstance(pair, Sized) or getattr(pair, "shape", None) == () or len(pair) != 2:
-            raise InputError(
-                f"expected a pair of arrays (q, qd), got {shorten(pair)}.", "simulate_gradient", name
-            )
-
-
-def check_states(q: Shape, qd: Shape, arm: Arm, plan: RolloutPlan) -> None:
-    """Raise unless states have the shape of the record."""
-    shape = (plan.records, arm.n)
-    for got in (q, qd):
-        if len(got) not in (2, 3) or got[-2:] != shape or got != q:
-            raise InputError(
-                f"expected q and qd as simulate returns them with record={plan.record}, "
-                f"{shape} or (B, {plan.records}, {arm.n}), got {got}.",
-                "simulate_gradient",
-                "states",
-            )
-
-
-def is_by_record(weights: Sequence[Shape], states: Shape) -> bool:
-    """Whether there are weights for every record, by their shapes."""
-    last = (*states[:-2], states[-1])
-    shapes = set(weights)
-    if shapes != {states} and shapes != {last}:
+def check_shapes(arm: Arm, plan: RolloutPlan, states: Sequence[Shape], weights: Sequence[Shape]) -> bool:
+    """Raise unless states have the shape of the record, and weights that or the shape of the final states;
+    returns whether there are weights for every record.
+    """
+    q, shape = states[0], (plan.records, arm.n)
+    if len(q) not in (2, 3) or q[-2:] != shape or set(states) != {q}:
         raise InputError(
-            f"expected a pair of arrays {last} for the final states, or {states} for all "
+            f"expected q and qd as simulate returns them with record={plan.record}, "
+            f"{shape} or (B, {plan.records}, {arm.n}), got {' and '.join(map(str, states))}.",
+            "simulate_gradient",
+            "states",
+        )
+    last, shapes = (*q[:-2], q[-1]), set(weights)
+    if shapes not in ({q}, {last}):
+        raise InputError(
+            f"expected a pair of arrays {last} for the final states, or {q} for all "
             f"recorded states, got {' and '.join(map(str, weights))}.",
             "simulate_gradient",
             "weights",
         )
-    return shapes == {states}
+    return shapes == {q}
 
 
-def refuse_sticking(arm: Arm, parameters: tuple[str, ...]) -> None:
+def refuse_sticking(arm: Arm, parameters: Names) -> None:
     """Raise for arms with a joint that dry friction can hold."""
     from forearm.codegen.simulation_step import held_by_friction
     from forearm.drives.coordinates import coordinates_of, refuse_drive_states
     from forearm.drives.joint import depends_on_load
 
     refuse_drive_states(arm, "simulate_gradient")
-    held = [
-        joint.name
-        for joint, is_dry in zip(arm.joints, held_by_friction(coordinates_of(arm), parameters), strict=True)
-        if is_dry
-    ]
+    dry = held_by_friction(coordinates_of(arm), parameters)
+    held = [joint.name for joint, is_dry in zip(arm.joints, dry, strict=True) if is_dry]
     if held or depends_on_load(arm):
         raise InputError(
             f"dry friction can hold {', '.join(held) or 'joints'} of {arm.name!r}, and "

@@ -94,84 +94,84 @@ class GradientRows:
         if self.open:
             body.keep("%lanes.parameters", [body.constant(0.0)] * self.open)
         more = 0 if self.program.law is None else self.width  # q, qd, u and a controller's reference
-        none = rows.vectors([body.constant(0.0)] * (3 * n + more))
-        with f.unless(f.compared("ne", given["by_record"], 0)) as begun:
-            last = rows.vectors(self._weights(None))
+        none = [body.constant(0.0)] * (3 * n + more)
+        with f.unless(given["by_record"].differs(0)) as begun:
+            last = self._weights(None)
         start = [f.phi(begun, x, y) for x, y in zip(none, last, strict=False)]
-        unknown = rows.vectors([unknown_of(body, list(start), known)])  # NaN where any number was not finite
-        with f.repeat(f.op("sub", given["records"], 1), *start, *none[2 * n :], *unknown) as turn:
+        unknown = [unknown_of(body, list(start), known)]  # NaN where any number was not finite
+        with f.repeat(given["records"] - 1, *start, *none[2 * n :], *unknown) as turn:
             r, *carried = turn.now
             carried = self._segment(r, carried)
-            with f.when(f.compared("ne", given["by_record"], 0)) as done:
-                there = f.op("mul", r, n)
-                added = [body.op("fadd", x, y) for x, y in zip(carried, self._weights(there), strict=False)]
-            both = zip(carried, rows.vectors(added), strict=False)
+            with f.when(given["by_record"].differs(0)) as done:
+                there = r * n
+                added = [x + y for x, y in zip(carried, self._weights(there), strict=False)]
+            both = zip(carried, added, strict=False)
             weighed = [f.phi(done, x, y) for x, y in both]
             carried = [*weighed, *carried[2 * n :]]
-            turn.again(f.op("sub", r, 1), *carried, where=f.compared("sgt", r, 0))
+            turn.again(r - 1, *carried, where=r > 0)
         whole, final = f.op("add", 0, n), unknown_of(body, list(carried[: 2 * n]), carried[-1])
-        made = [body.op("fadd", x, final) for x in carried[:-1]]
+        made = [x + final for x in carried[:-1]]
         rows.scattered("out_q0", made[:n], whole)
         rows.scattered("out_qd0", made[n : 2 * n], whole)
         if self.width:
-            with f.unless(f.compared("ne", given["by_step"], 0)):
+            with f.unless(given["by_step"].differs(0)):
                 rows.scattered("out_u", made[-self.width :], f.op("add", 0, self.width))
         if self.open:
-            sums = [body.op("fadd", x, final) for x in body.vectors("%lanes.parameters", self.open)]
+            sums = [x + final for x in body.vectors("%lanes.parameters", self.open)]
             rows.scattered("out_parameters", sums, f.op("add", 0, self.open))
 
-    def _weights(self, moved: Value | None) -> list[str]:
+    def _weights(self, moved: Value | None) -> list[Value]:
         """The weights of q and qd: for the final state, or for the record at this offset from the first."""
         f, rows, n = self.f, self.rows, self.n
-        row = f.op("mul", self.given["records"], n) if moved is not None else f.op("add", 0, n)
+        row = (self.given["records"] * n) if moved is not None else f.op("add", 0, n)
         return [x for name in ("weights_q", "weights_qd") for x in rows.gathered(name, n, row, moved)]
 
     def _segment(self, r: Value, carried: Sequence[Value]) -> list[Value]:
         """Propagate weights and gradients backwards over the steps between two records."""
         f, rows, given, n = self.f, self.rows, self.given, self.n
-        first = f.op("mul", r, given["every"])
-        left = f.op("sub", given["steps"], first)
-        count = f.chosen(f.compared("slt", left, given["every"]), left, given["every"])
-        with f.when(f.compared("sgt", count, 0)) as end:
-            row, there = f.op("mul", given["records"], n), f.op("mul", r, n)
+        first = r * given["every"]
+        left = given["steps"] - first
+        count = f.chosen(left < given["every"], left, given["every"])
+        with f.when(count > 0) as end:
+            row, there = given["records"] * n, r * n
             state = [x for name in ("states_q", "states_qd") for x in rows.gathered(name, n, row, there)]
             none = [self.body.constant(0.0)] * (self.kept - 2 * n)
-            with f.repeat(0, *rows.vectors([*state, *none])) as turn:
+            with f.repeat(0, *[*state, *none]) as turn:
                 i, *kept = turn.now
                 now, answer = kept[: 2 * n], kept[2 * n :]
-                k = f.op("add", first, i)
+                k = first + i
                 if answer:
                     answer = rows.answered(k, answer, now)
                 self._keep(i, [*now, *answer])
-                after = f.op("add", i, 1)
-                more = f.compared("slt", after, count)
+                after = i + 1
+                more = after < count
                 with f.when(more) as done:
-                    made = rows.vectors(self._stepped(now, answer or self._inputs(k)))
+                    made = self._stepped(now, answer or self._inputs(k))
                 now = [f.phi(done, x, y) for x, y in zip(now, made, strict=True)]
                 turn.again(after, *now, *answer, where=more)
-            with f.repeat(f.op("sub", count, 1), *carried) as turn:
+            with f.repeat(count - 1, *carried) as turn:
                 i, *later = turn.now
-                k = f.op("add", first, i)
+                k = first + i
                 earlier = self._reversed(i, k, later)
-                turn.again(f.op("sub", i, 1), *earlier, where=f.compared("sgt", i, 0))
+                turn.again(i - 1, *earlier, where=i > 0)
         return [f.phi(end, x, y) for x, y in zip(carried, earlier, strict=True)]
 
-    def _keep(self, i: Value | int, state: Sequence[str]) -> None:
+    def _keep(self, i: Value | int, state: Sequence[Value]) -> None:
         """Store a state, and the controller's output, in the scratch memory."""
         f, size = self.f, self.kept
-        row = f.op("mul", self.given["every"], size)
-        self.rows.scattered("scratch", state, row, f.op("mul", f.op("add", 0, i), size))
+        row = self.given["every"] * size
+        self.rows.scattered("scratch", state, row, f.op("add", 0, i) * size)
 
-    def _inputs(self, k: Value) -> list[str]:
-        moved = self.f.op("mul", k, self.given["u_step"])
+    def _inputs(self, k: Value) -> list[Value]:
+        moved = k * self.given["u_step"]
         return self.rows.gathered("u", self.n, self.given["u_row"], moved)
 
-    def _named(self, state: Sequence[str]) -> dict[str, Sequence[str]]:
+    def _named(self, state: Sequence[Value]) -> dict[str, Sequence[Value]]:
         body, n = self.body, self.n
         still = {"friction_sign": [body.constant(0.0)] * n, "is_free": [body.constant(1.0)] * n}
         return {"q": state[:n], "qd": state[n:], **still}
 
-    def _stepped(self, state: Sequence[str], u: Sequence[str]) -> list[str]:
+    def _stepped(self, state: Sequence[Value], u: Sequence[Value]) -> list[Value]:
         rates = self.rows.stages(self._named(state), u)
         return [self.body.fma(self.rows.h, x, y) for x, y in zip(rates, state, strict=True)]
 
@@ -179,43 +179,43 @@ class GradientRows:
         """One step in reverse: recompute its stages, then go through them from the last to the first."""
         f, body, rows, n, method = self.f, self.body, self.rows, self.n, self.step.method
         size, stages, far = 2 * n, len(method.c), farthest(method.a)
-        row = f.op("mul", self.given["every"], self.kept)
-        kept = rows.gathered("scratch", self.kept, row, f.op("mul", i, self.kept))
+        row = self.given["every"] * self.kept
+        kept = rows.gathered("scratch", self.kept, row, i * self.kept)
         state, u = kept[:size], kept[size:] or self._inputs(k)
         rows.stages(self._named(state), u, keep="%lanes.stages")
         later, unknown = list(carried[:size]), unknown_of(body, [*state, *u], carried[-1])
         none = [body.constant(0.0)] * size
         # of later stages, their sums, and the gradient of u
-        begin = rows.vectors([*none * far, *none, *none[:n]])
+        begin = [*none * far, *none, *none[:n]]
         with f.repeat(stages - 1, *begin) as turn:
             s, *rest = turn.now
             before = [rest[d * size :][:size] for d in range(far)]
             sums, driven = rest[far * size :][:size], rest[(far + 1) * size :]
             wanted = self._wanted(s, later, before)
             slopes = self._slopes(s, u, wanted[n:])
-            rate = [body.op("fadd", x, y) for x, y in zip(wanted[:n], slopes["qd"], strict=True)]
+            rate = [x + y for x, y in zip(wanted[:n], slopes["qd"], strict=True)]
             own = [*slopes["q"], *rate]
             moved = [*own, *(x for some in before[:-1] for x in some)]
-            sums = rows.vectors([body.op("fadd", x, y) for x, y in zip(sums, own, strict=True)])
-            driven = rows.vectors([body.op("fadd", x, y) for x, y in zip(driven, slopes["u"], strict=True)])
-            made = [*rows.vectors(moved), *sums, *driven]
-            turn.again(f.op("sub", s, 1), *made, where=f.compared("sgt", s, 0))
+            sums = [x + y for x, y in zip(sums, own, strict=True)]
+            driven = [x + y for x, y in zip(driven, slopes["u"], strict=True)]
+            made = [*moved, *sums, *driven]
+            turn.again(s - 1, *made, where=s > 0)
         both = zip(carried, [*sums, *driven], strict=False)
-        made = rows.vectors([body.op("fadd", x, y) for x, y in both])
+        made = [x + y for x, y in both]
         if self.program.law is None:
             self._leave(k, driven)
         else:
             made = self._through_law(k, state, [*made, *carried[3 * n : -1]])
-        return [*made, *rows.vectors([unknown])]
+        return [*made, *[unknown]]
 
-    def _leave(self, k: Value, slopes: Sequence[str]) -> None:
+    def _leave(self, k: Value, slopes: Sequence[Value]) -> None:
         """Store the gradient of what drove a step, if it is requested per step."""
         f, size = self.f, len(slopes)
-        with f.when(f.compared("ne", self.given["by_step"], 0)):
-            row = f.op("mul", self.given["steps"], size)
-            self.rows.scattered("out_u", slopes, row, f.op("mul", k, size))
+        with f.when(self.given["by_step"].differs(0)):
+            row = self.given["steps"] * size
+            self.rows.scattered("out_u", slopes, row, k * size)
 
-    def _through_law(self, k: Value, state: Sequence[str], carried: Sequence[Value]) -> list[Value]:
+    def _through_law(self, k: Value, state: Sequence[Value], carried: Sequence[Value]) -> list[Value]:
         """At steps where the controller is updated,
         convert the weights of its output into those of the state and of its reference.
         """
@@ -225,27 +225,27 @@ class GradientRows:
             slopes = rows.computed(law, read)
             added = [slopes[f"{name}_{GRADIENT}"] for name in ("q", "qd")]
             both = zip(carried, [x for some in added for x in some], strict=False)
-            by_state = [body.op("fadd", x, y) for x, y in both]
+            by_state = [x + y for x, y in both]
             by_reference = slopes.get(f"reference_{GRADIENT}", [])
-            sums = [body.op("fadd", x, y) for x, y in zip(carried[3 * n :], by_reference, strict=True)]
+            sums = [x + y for x, y in zip(carried[3 * n :], by_reference, strict=True)]
             if by_reference:
                 self._leave(k, by_reference)
-            answered = rows.vectors([*by_state, *[body.constant(0.0)] * n, *sums])
+            answered = [*by_state, *[body.constant(0.0)] * n, *sums]
         return [f.phi(end, x, y) for x, y in zip(carried, answered, strict=True)]
 
-    def _wanted(self, s: Value, later: Sequence[Value], before: Sequence[Sequence[Value]]) -> list[str]:
+    def _wanted(self, s: Value, later: Sequence[Value], before: Sequence[Sequence[Value]]) -> list[Value]:
         """h (b_s x + sum a_rs Q_r') and h (b_s y + sum a_rs V_r'), `before` being Q', V' of later stages."""
         body, rows, method = self.body, self.rows, self.step.method
         stages = len(method.c)
         weight = body.spread(rows.by_stage(s, method.b))
-        total = [body.op("fmul", weight, x) for x in later]
+        total = [weight * x for x in later]
         for d, some in enumerate(before, start=1):
             column = [method.a[r + d][r] if r + d < stages else 0.0 for r in range(stages)]
             weight = body.spread(rows.by_stage(s, column))
             total = [body.fma(weight, x, y) for x, y in zip(some, total, strict=True)]
-        return [body.op("fmul", rows.h, x) for x in total]
+        return [rows.h * x for x in total]
 
-    def _slopes(self, s: Value, u: Sequence[str], weights: Sequence[str]) -> dict[str, list[str]]:
+    def _slopes(self, s: Value, u: Sequence[Value], weights: Sequence[Value]) -> dict[str, list[Value]]:
         """g^T J of the accelerations at a stage; that of open parameters is accumulated in memory."""
         f, body, n = self.f, self.body, self.n
         traced = self.step.reversed_accelerations
@@ -262,6 +262,6 @@ class GradientRows:
         }
         if self.open:
             sums = body.vectors("%lanes.parameters", self.open)
-            added = [body.op("fadd", x, y) for x, y in zip(sums, made.pop(PARAMETERS), strict=True)]
+            added = [x + y for x, y in zip(sums, made.pop(PARAMETERS), strict=True)]
             body.keep("%lanes.parameters", added)
         return made

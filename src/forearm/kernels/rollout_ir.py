@@ -61,29 +61,29 @@ class _Rollout:
         """The complete text."""
         f, body, given, lanes = self.f, self.body, self.given, self.target.lanes
         h, slope = (body.spread(given[name]) for name in ("h", "slope"))
-        records = f.op("add", f.op("sdiv", given["steps"], given["every"]), 1)
+        records = given["steps"] // given["every"] + 1
         with f.loop(0, given["count"], lanes) as at:
-            left = f.op("sub", given["count"], at)
-            some = f.chosen(f.compared("sge", left, lanes), lanes, left)
+            left = given["count"] - at
+            some = f.chosen(left >= lanes, lanes, left)
             there = {name: f.at(given[name], at, self.target.scalar, m) for name, m in self.widths.items()}
-            sizes = {name: f.op("mul", some, m) for name, m in self.widths.items()}
+            sizes = {name: some * m for name, m in self.widths.items()}
             for name, m in self.widths.items():
                 f.call("copied", f"%rows.{name}", there[name], sizes[name], m * lanes)
                 body.keep(f"%lanes.{name}", load_columns(body, f"%rows.{name}", m))
-            first = f.op("mul", at, records)
+            first = at * records
             self._record(some, first, records)
             with f.loop(0, given["steps"]) as k:
                 self._step(*self._inputs(at, some, k, slope), h)
-                after = f.op("add", k, 1)
-                with f.when(f.compared("eq", f.op("srem", after, given["every"]), 0)):
-                    self._record(some, f.op("add", first, f.op("sdiv", after, given["every"])), records)
+                after = k + 1
+                with f.when((after % given["every"]).equals(0)):
+                    self._record(some, first + after // given["every"], records)
             for name, m in self.widths.items():
                 self._to_rows(name, m)
                 f.call("copied", there[name], f"%rows.{name}", sizes[name], sizes[name])
         f.ret()
         return f.text()
 
-    def _step(self, u: list[str], change: list[str], h: str) -> None:
+    def _step(self, u: list[Value], change: list[Value], h: Value) -> None:
         """Emit the traced step, reading from the lanes and writing back to them."""
         body, traced = self.body, self.traced
         lanes = self.target.lanes
@@ -98,21 +98,21 @@ class _Rollout:
         for name, some in made.items():
             body.keep(f"%lanes.{name}", some)
 
-    def _inputs(self, at: Value, some: Value, k: Value, slope: str) -> tuple[list[str], list[str]]:
+    def _inputs(self, at: Value, some: Value, k: Value, slope: Value) -> tuple[list[Value], list[Value]]:
         """The inputs of a step, and their change until the next."""
         f, body, scalar = self.f, self.body, self.target.scalar
-        so_far, pointers = f.op("mul", k, self.given["u_step"]), []
+        so_far, pointers = k * self.given["u_step"], []
         for lane in range(self.target.lanes):
-            row = f.chosen(f.compared("sgt", some, lane), f.op("add", at, lane), at)
-            place = f.op("add", f.op("mul", row, self.given["u_state"]), so_far)
+            row = f.chosen(some > lane, at + lane, at)
+            place = row * self.given["u_state"] + so_far
             pointers.append(f.at(self.given["u"], place, scalar))
         ahead = [f.at(pointer, self.given["u_step"], scalar) for pointer in pointers]
         now, then = (
             [body.joined([body.load(p, j, 1) for p in rows], 1) for j in range(self.inputs)]
             for rows in (pointers, ahead)
         )
-        changes = [body.op("fsub", b, a) for a, b in zip(now, then, strict=True)]
-        return now, [body.op("fmul", change, slope) for change in changes]
+        changes = [b - a for a, b in zip(now, then, strict=True)]
+        return now, [change * slope for change in changes]
 
     def _record(self, some: Value, first: Value, records: Value) -> None:
         """Store positions and velocities in their rows, the first lane's at `first`."""
@@ -120,7 +120,7 @@ class _Rollout:
         for name in RECORDED:
             self._to_rows(name, n)
             with f.loop(0, some) as lane:
-                row = f.op("add", first, f.op("mul", lane, records))
+                row = first + lane * records
                 to = f.at(self.given[f"out_{name}"], row, scalar, n)
                 f.call("copied", to, f.at(f"%rows.{name}", lane, scalar, n), n, n)
 

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from forearm.arm.arm import Arm
-from forearm.kernels.compiled import Native
+from forearm.kernels.compiled import Names, Native
 from forearm.kernels.elf import Loaded
 from forearm.kernels.load_or_compile import About, kept_or_made
 from forearm.kernels.native import function_of
@@ -35,7 +35,7 @@ class RolloutRequest:
 
     arm: Arm
     dtype: str
-    parameters: tuple[str, ...]
+    parameters: Names
     cpu: str
     method: str
     voltage: bool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -11,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.drives.motor import constants_of
 from forearm.errors import InputError, located, shorten
 from forearm.kernels.arrays import Array
-from forearm.kernels.cache_key import told
-from forearm.kernels.traced_controller import SymbolicModel
+from forearm.kernels.compiled import Names
+from forearm.kernels.traced_controller import SymbolicModel, of_vectors, symbols_or_numbers
 from forearm.values import check_whole
 
 if TYPE_CHECKING:
@@ -151,7 +149,7 @@ class SummaryRequest:
     """
 
     arm: Arm
-    parameters: tuple[str, ...]
+    parameters: Names
     voltage: bool
     is_limited: bool
     reference: int
@@ -160,13 +158,11 @@ class SummaryRequest:
 @lru_cache(maxsize=MOST_KEPT)
 def traced_summaries(summaries: tuple[Summary, ...], request: SummaryRequest) -> TracedSummary:
     """The updates of all summaries on one graph."""
-    from forearm.codegen.functions import Traced
-    from forearm.codegen.program import Argument
     from forearm.codegen.simulation_step import TracedPlant
     from forearm.codegen.tracing import Tracing
+    from forearm.drives.motor import constants_of
     from forearm.reduction.symbolic import chosen_parameters
     from forearm.symbols import refined
-    from forearm.symbols.content import content
 
     arm, n = request.arm, request.arm.n
     chosen = chosen_parameters(arm, request.parameters)
@@ -205,10 +201,7 @@ def traced_summaries(summaries: tuple[Summary, ...], request: SummaryRequest) ->
     graph, results = refined(graph, {"sums_next": object_array(made)})
     start = tuple(s.start for s, width in zip(summaries, widths, strict=True) for _ in range(width))
     read = {graph.leaves[p].partition("[")[0] for p in graph.needed(results) if p in graph.leaves}
-    inputs = tuple(Argument(name, (size,), "") for name, size in sizes.items())
-    traced = Traced(graph, results, inputs, (Argument("sums_next", (len(made),), ""),))
-    about = told([content(graph, {name: list(some) for name, some in results.items()}), list(start)])
-    digest = hashlib.sha256(repr(about).encode()).hexdigest()
+    traced, digest = of_vectors(graph, results, sizes, list(start))
     return TracedSummary(digest, start, "reference" in read, traced)
 
 
@@ -249,8 +242,6 @@ def _rest(summaries: Sequence[Summary], total: int) -> int:
 
 
 def _updated(summary: Summary, view: StepView, now: Any) -> list[Any]:
-    from forearm.symbols import Expr
-
     try:
         made = list(summary.update(view, now))
     except TypeError as error:
@@ -259,9 +250,7 @@ def _updated(summary: Summary, view: StepView, now: Any) -> list[Any]:
             "of forearm.symbols.scalars instead of comparisons.",
             "update",
         ) from error
-    if len(made) != len(now) or not all(isinstance(x, Expr | int | float | np.number) for x in made):
-        raise InputError(f"expected {len(now)} symbols or numbers, got {shorten(made)}.", "update")
-    return [x if isinstance(x, Expr) else float(x) for x in made]
+    return symbols_or_numbers(made, len(now), "update")
 
 
 def object_array(values: Sequence[Any]) -> Any:

@@ -21,7 +21,7 @@ def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], targe
     then the address of the first row and the stride in scalars, of each input with rows and of each output
     that is not carried. What depends on shared values only is computed once.
     """
-    f = IRFunction(SCAN, {"arrays": "ptr", "count": "i64"})
+    f = IRFunction(SCAN, "ptr arrays, i64 count")
     arrays, count = f.arguments
     body = Body(target, f=f)
     sizes = {a.name: a.size for a in traced.inputs}
@@ -37,7 +37,7 @@ def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], targe
         places = [leaves.get(f"{name}[{j}]") for j in range(len(numbers))]
         return {place: x for place, x in zip(places, numbers, strict=True) if place is not None}
 
-    with f.unless(f.compared("sle", count, 0)):
+    with f.unless(count <= 0):
         kept = {name: given(k, "ptr") for k, name in enumerate((*carry, *shared))}
         first = [given(once + 2 * k, "ptr") for k in range(moving)]
         between = [given(once + 2 * k + 1, "i64") for k in range(moving)]
@@ -45,7 +45,7 @@ def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], targe
         for name in shared:
             values |= named(name, body.vectors(kept[name], sizes[name]))
         compute(body, traced.graph, _fixed(traced.graph, traced.results, values), values)
-        starts = [Value(x, target.vector) for name in carry for x in body.vectors(kept[name], sizes[name])]
+        starts = [x for name in carry for x in body.vectors(kept[name], sizes[name])]
         with f.inside(), f.repeat(count, *first, *starts) as turn:
             left, here, state = turn.now[0], turn.now[1 : 1 + moving], turn.now[1 + moving :]
             numbers = iter(state)
@@ -55,15 +55,14 @@ def scan_text(traced: Traced, carry: Sequence[str], shared: Sequence[str], targe
                 values |= named(name, body.vectors(row, sizes[name]))
             compute(body, traced.graph, traced.results, values)
             made = {
-                name: [Value(result(body, e, values), target.vector) for e in traced.results[name]]
-                for name in (*carry, *outputs)
+                name: [result(body, e, values) for e in traced.results[name]] for name in (*carry, *outputs)
             }
             for name, row in zip(outputs, here[len(rows) :], strict=True):
                 body.keep(row, list(made[name]))
-            after = f.op("sub", left, 1)
+            after = left - 1
             next_rows = [f.at(p, n, target.scalar) for p, n in zip(here, between, strict=True)]
             new_state = [x for name in carry for x in made[name]]
-            turn.again(after, *next_rows, *new_state, where=f.compared("sgt", after, 0))
+            turn.again(after, *next_rows, *new_state, where=after > 0)
         for name in carry:
             body.keep(kept[name], list(made[name]))
     f.ret()

@@ -74,45 +74,45 @@ class _Solver:
             self._swap_rows(M, k, self._pivot(M, k))
             self._eliminate(M, k)
         with f.loop(n - 1, -1, -1) as k:
-            other = f.load("i64", f.at(self.swaps, k, "i64"))
-            with f.unless(f.compared("eq", other, k)), f.loop(0, n) as i:
+            other = f.entry("i64", self.swaps, k)
+            with f.unless(other.equals(k)), f.loop(0, n) as i:
                 self._swap(self.alone, self.at(M, i, k), self.at(M, i, other))
         with f.loop(0, n) as i:
 
             def spoil(body: Body, j: int | Value) -> None:
                 lanes, place = body.target.lanes, self.at(M, i, j)
-                sum_ = body.op("fadd", body.load(place, 0, lanes), self._spread(body, unknown))
+                sum_ = body.load(place, 0, lanes) + body.repeat(unknown)
                 body.store(place, 0, sum_, lanes)
 
             along(self.wide, n, spoil)
 
-    def _unknown(self, M: Value) -> str:
+    def _unknown(self, M: Value) -> Value:
         """0 where all entries are finite, else NaN."""
         f, body = self.f, self.alone
         zero = body.constant(0.0)
-        with f.repeat(0, Value(zero, body.target.vector)) as turn:
+        with f.repeat(0, zero) as turn:
             place, total = turn.now
             entry = body.load(f.at(M, place, self.scalar), 0, 1)
-            after, sum_ = f.op("add", place, 1), body.fma(entry, zero, total)
-            turn.again(after, Value(sum_, total.kind), where=f.compared("slt", after, self.n * self.n))
+            after, sum_ = place + 1, body.fma(entry, zero, total)
+            turn.again(after, sum_, where=after < self.n * self.n)
         return sum_
 
     def _pivot(self, M: Value, k: Value) -> Value:
         """The row, from the k-th on, with the largest entry in column k; stored."""
         f, body = self.f, self.alone
-        with f.repeat(k, k, Value(body.constant(-1.0), body.target.vector)) as turn:
+        with f.repeat(k, k, body.constant(-1.0)) as turn:
             i, best, largest = turn.now
             size = body.call("fabs", body.load(self.at(M, i, k), 0, 1))
-            more = body.compared("ogt", size, largest)
-            row = f.chosen(f.lane(Value(more, body.target.mask), 0), i, best)
-            after, size = f.op("add", i, 1), body.chosen(more, size, largest)
-            turn.again(after, row, Value(size, largest.kind), where=f.compared("slt", after, self.n))
-        f.store(row, f.at(self.swaps, k, "i64"))
+            more = size > largest
+            row = f.chosen(f.lane(more, 0), i, best)
+            after, size = i + 1, body.chosen(more, size, largest)
+            turn.again(after, row, size, where=after < self.n)
+        f.put(row, self.swaps, k, "i64")
         return row
 
     def _swap_rows(self, M: Value, k: Value, other: Value) -> None:
         f = self.f
-        with f.unless(f.compared("eq", other, k)):
+        with f.unless(other.equals(k)):
             one, two = self.at(M, k), self.at(M, other)
             along(
                 self.wide,
@@ -138,20 +138,18 @@ class _Solver:
 
         def scale(body: Body, j: int | Value) -> None:
             lanes, place = body.target.lanes, f.at(row, j, self.scalar)
-            body.store(
-                place, 0, body.op("fmul", body.load(place, 0, lanes), self._spread(body, factor)), lanes
-            )
+            body.store(place, 0, body.load(place, 0, lanes) * body.repeat(factor), lanes)
 
         along(self.wide, self.n, scale)
-        with f.loop(0, self.n) as i, f.unless(f.compared("eq", i, k)):
+        with f.loop(0, self.n) as i, f.unless(i.equals(k)):
             other, entry = self.at(M, i), self.at(M, i, k)
-            minus = alone.negated(alone.load(entry, 0, 1))
+            minus = -alone.load(entry, 0, 1)
             alone.store(entry, 0, alone.constant(0.0), 1)
 
             def take(body: Body, j: int | Value) -> None:
                 lanes, place = body.target.lanes, f.at(other, j, self.scalar)
                 own, from_row = body.load(place, 0, lanes), body.load(f.at(row, j, self.scalar), 0, lanes)
-                body.store(place, 0, body.fma(self._spread(body, minus), from_row, own), lanes)
+                body.store(place, 0, body.fma(body.repeat(minus), from_row, own), lanes)
 
             along(self.wide, self.n, take)
 
@@ -179,18 +177,12 @@ class _Solver:
             body.keep(to, body.vectors(source, vectors))
         with f.loop(0, n) as i:
             row = self.at(M, i)
-            zeros = [Value(body.constant(0.0), body.target.vector)] * vectors
+            zeros = [body.constant(0.0)] * vectors
             with f.repeat(0, *zeros) as turn:
                 k, *sums = turn.now
-                minus = self._spread(
-                    body, self.alone.negated(self.alone.load(f.at(row, k, self.scalar), 0, 1))
-                )
+                minus = body.repeat(-self.alone.load(f.at(row, k, self.scalar), 0, 1))
                 others = body.vectors(f.at(self.panel, k, self.scalar, width), vectors)
-                sums = [Value(body.fma(minus, b, s), s.kind) for b, s in zip(others, sums, strict=True)]
-                after = f.op("add", k, 1)
-                turn.again(after, *sums, where=f.compared("slt", after, n))
+                sums = [body.fma(minus, b, s) for b, s in zip(others, sums, strict=True)]
+                after = k + 1
+                turn.again(after, *sums, where=after < n)
             body.keep(self.at(B, i, start), list(sums))
-
-    def _spread(self, body: Body, one: str) -> str:
-        """Broadcast a scalar to every lane."""
-        return body.shuffled(one, one, 1, [0] * body.target.lanes)

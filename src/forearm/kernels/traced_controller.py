@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from forearm.values import check_choice, check_whole
 if TYPE_CHECKING:
     from forearm.codegen.functions import Traced
     from forearm.codegen.tracing import Tracing
+    from forearm.symbols import Graph
 
 OUTPUTS = ("torque", "voltage")
 MOST_STEPS = 1 << 53  # maximum number of steps of a run, between records and between updates
@@ -129,11 +130,8 @@ def as_controller(given: object) -> TracedController:
 
 
 def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, str]:
-    from forearm.codegen.functions import Traced
-    from forearm.codegen.program import Argument
     from forearm.codegen.tracing import Tracing
     from forearm.symbols import refined
-    from forearm.symbols.content import content
 
     n, believed = arm.n, controller.arm or arm
     if believed.n != n:
@@ -174,29 +172,36 @@ def _trace(controller: TracedController, arm: Arm, size: int) -> tuple[Traced, s
                 "controller",
                 "law",
             )
-        made = {"u": _answer(answer[0], n), "state_next": _answer(answer[1], controller.state)}
+        made = {"u": _law_values(answer[0], n), "state_next": _law_values(answer[1], controller.state)}
     else:
-        made = {"u": _answer(answer, n)}
-    graph, results = refined(graph, made)
-    inputs = tuple(Argument(name, (k,), "") for name, k in sizes.items())
+        made = {"u": _law_values(answer, n)}
+    return of_vectors(*refined(graph, made), sizes, list(sizes.items()))
+
+
+def of_vectors(graph: Graph, results: Any, sizes: Mapping[str, int], more: object) -> tuple[Traced, str]:
+    """A function from inputs of these sizes, and the digest of what it computes."""
+    from forearm.codegen.functions import Traced
+    from forearm.codegen.program import Argument
+    from forearm.symbols.content import content
+
+    inputs = tuple(Argument(name, (size,), "") for name, size in sizes.items())
     outputs = tuple(Argument(name, (len(some),), "") for name, some in results.items())
-    told_of = told(
-        [content(graph, {name: list(some) for name, some in results.items()}), list(sizes.items())]
-    )
-    return Traced(graph, results, inputs, outputs), hashlib.sha256(repr(told_of).encode()).hexdigest()
+    about = told([content(graph, {name: list(some) for name, some in results.items()}), more])
+    return Traced(graph, results, inputs, outputs), hashlib.sha256(repr(about).encode()).hexdigest()
 
 
-def _answer(given: Any, n: int) -> Any:
-    """The output of a law, n symbols or numbers."""
+def symbols_or_numbers(given: Any, count: int, *place: str) -> list[Any]:
+    """What a user's function returned: this many symbols or numbers."""
     from forearm.symbols import Expr
 
-    try:
-        made = list(given)
-    except TypeError:
-        made = []
-    if len(made) != n or not all(isinstance(x, Expr | int | float | np.number) for x in made):
-        raise InputError(f"expected {n} symbols or numbers, got {shorten(given)}.", "controller", "law")
-    return _array([x if isinstance(x, Expr) else float(x) for x in made])
+    values = list(given) if isinstance(given, Iterable) else []
+    if len(values) != count or not all(isinstance(x, Expr | int | float | np.number) for x in values):
+        raise InputError(f"expected {count} symbols or numbers, got {shorten(given)}.", *place)
+    return [x if isinstance(x, Expr) else float(x) for x in values]
+
+
+def _law_values(given: Any, count: int) -> Any:
+    return _array(symbols_or_numbers(given, count, "controller", "law"))
 
 
 def _count(law: Callable[..., Any]) -> int:

@@ -12,7 +12,7 @@ from forearm.arm.arm import Arm
 from forearm.errors import InputError, shorten
 from forearm.kernels import fastcall
 from forearm.kernels.arrays import Array
-from forearm.kernels.compiled import Compiled, TracedRequest
+from forearm.kernels.compiled import Compiled, Shape, TracedRequest
 from forearm.kernels.cpu import chosen
 from forearm.kernels.dispatch import Call, run
 from forearm.values import check_choice
@@ -41,12 +41,12 @@ class TracedFunction:
         return f"<{self._compiled.request.functions[0]}({', '.join(self.inputs)}), compiled>"
 
     @property
-    def inputs(self) -> dict[str, tuple[int, ...]]:
+    def inputs(self) -> dict[str, Shape]:
         """Shapes of the arguments for one state, in order, by name."""
         return {slot.name: slot.shape for slot in self._compiled.inputs}
 
     @property
-    def outputs(self) -> dict[str, tuple[int, ...]]:
+    def outputs(self) -> dict[str, Shape]:
         """Shapes of the results for one state, in order, by name."""
         return {slot.name: slot.shape for slot in self._compiled.outputs}
 

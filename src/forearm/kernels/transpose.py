@@ -8,23 +8,24 @@ row ends where the row ends and may overlap the first, so that nothing outside t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from forearm.kernels.llvm import Value
 from forearm.kernels.vectors import Body
 
 
-def load_columns(body: Body, pointer: str, size: int) -> list[str]:
+def load_columns(body: Body, pointer: str, size: int) -> list[Value]:
     """Each column of a block of rows of this size as a vector, one lane per row."""
-    columns: list[str] = [""] * size
+    columns: dict[int, Value] = {}
     for start, width, second in _squares(size, body.target.lanes):
         for place, column in zip(
             _places(start, width, second), load_square(body, pointer, size, start, width, second), strict=True
         ):
             columns[place] = column
-    return columns
+    return [columns[k] for k in range(size)]
 
 
-def store_columns(body: Body, pointer: str, columns: list[str], size: int) -> None:
+def store_columns(body: Body, pointer: str, columns: Sequence[Value], size: int) -> None:
     """Store vectors, one lane per row, as columns of a block of rows of this size."""
     for start, width, second in _squares(len(columns), body.target.lanes):
         chosen = [columns[place] for place in _places(start, width, second)]
@@ -48,7 +49,7 @@ def _places(start: int, width: int, second: int) -> list[int]:
     return [*range(start, start + half), *range(second, second + width - half)]
 
 
-def load_square(body: Body, pointer: str, size: int, start: int, width: int, second: int) -> list[str]:
+def load_square(body: Body, pointer: str, size: int, start: int, width: int, second: int) -> list[Value]:
     """Columns from `start` on, `width` of them, the second half of them from `second` on."""
     lanes = body.target.lanes
     if width == 1:
@@ -64,7 +65,7 @@ def load_square(body: Body, pointer: str, size: int, start: int, width: int, sec
     return _rounds(body, [halves[k] for k in range(width)], half)
 
 
-def store_square(body: Body, pointer: str, size: int, columns: list[str], start: int, second: int) -> None:
+def store_square(body: Body, pointer: str, size: int, columns: list[Value], start: int, second: int) -> None:
     """The inverse of `load_square`: store vectors as columns."""
     lanes, width = body.target.lanes, len(columns)
     if width == 1:
@@ -81,7 +82,7 @@ def store_square(body: Body, pointer: str, size: int, columns: list[str], start:
                 )
 
 
-def _rounds(body: Body, vectors: list[str], half: int) -> list[str]:
+def _rounds(body: Body, vectors: list[Value], half: int) -> list[Value]:
     """The rounds of a transposition in which entries move by less than half the width."""
     lanes, step = body.target.lanes, 1
     while step < half:

@@ -70,7 +70,7 @@ class _Lane:
         body, threads, k = self.body, self.threads, self.k
         traced = threads.traced
         places = {leaf: place for place, leaf in traced.graph.leaves.items()}
-        values = {
+        values: dict[int, Any] = {
             places[f"{a.name}[{i}]"]: body.load(rows[a.name], i, 1)
             for a in traced.inputs
             for i in range(a.size)
@@ -78,7 +78,7 @@ class _Lane:
         # Every other thread writes from the end: two that write the same rows at the same time would
         # contend for cache lines.
         mine = _results_of(threads, k)[:: -1 if k % 2 else 1]
-        unknown = _unknown(body, list(values.values())) if mine else ""
+        unknown = _unknown(body, list(values.values())) if mine else None
         for step, keep in zip(threads.steps[k], kept_places(threads, k), strict=True):
             self._step(step, keep, values, base)
             for name, index, entry in mine:
@@ -88,7 +88,7 @@ class _Lane:
             if not isinstance(entry, Expr) or entry.node not in threads.writer:
                 body.store(rows[name], index, body.op("fadd", result(body, entry, values), unknown), 1)
 
-    def _step(self, step: ThreadStep, keep: set[int], values: dict[int, str], base: Value) -> None:
+    def _step(self, step: ThreadStep, keep: set[int], values: dict[int, Any], base: Value) -> None:
         f, body, threads = self.f, self.body, self.threads
         graph = threads.traced.graph
         for other, number in step.waits:
@@ -119,7 +119,7 @@ def _results_of(threads: Threads, k: int) -> list[tuple[str, int, Any]]:
     ]
 
 
-def _unknown(body: Body, states: list[str]) -> str:
+def _unknown(body: Body, states: list[Value]) -> Value:
     """0 if all inputs are finite, else NaN: added to every result."""
     sums = [body.constant(0.0)] * SUMS
     for at, state in enumerate(states):

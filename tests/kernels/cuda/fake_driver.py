@@ -23,7 +23,7 @@ import pytest
 from forearm.kernels.cuda import driver as driver_module
 from forearm.kernels.cuda import driver_api
 from forearm.kernels.cuda.driver import Driver, driver
-from forearm.kernels.cuda.driver_api import SIGNATURES
+from forearm.kernels.cuda.driver_api import LETTERS, SIGNATURES
 
 NAMES = {
     1: ("CUDA_ERROR_INVALID_VALUE", "invalid argument"),
@@ -96,7 +96,9 @@ class FakeLibrary:
         self._texts: dict[int, list[c_char_p]] = {}
         for name, kinds in SIGNATURES.items():
             if name not in missing:
-                setattr(self, name, ctypes.CFUNCTYPE(c_int, *kinds)(self._wrapped(name)))
+                setattr(
+                    self, name, ctypes.CFUNCTYPE(c_int, *(LETTERS[k] for k in kinds))(self._wrapped(name))
+                )
 
     def _wrapped(self, name: str) -> Callable[..., int]:
         inner = getattr(self, "_" + name)

@@ -63,7 +63,7 @@ def test_arrays_of_the_host_go_there_and_back(fake: FakeLibrary) -> None:
     check_same(there.inverse_numeric(T[1], start=START[1], **told), truth)
     emulate(fake, False)
     check_same(there.inverse_numeric(T, seed=3, **told), kernel.inverse_numeric(T, seed=3, **told))
-    with pytest.raises(InputError, match="threads: a GPU distributes states over its own"):
+    with pytest.raises(InputError, match="threads: a GPU distributes its work over its own"):
         there.inverse_numeric(T, seed=3, threads=2, **told)
 
 

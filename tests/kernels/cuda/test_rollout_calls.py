@@ -25,6 +25,7 @@ from forearm.kernels.cuda import device_rollout
 from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
 from forearm.kernels.kernel import Kernel
+from forearm.kernels.rollout_arguments import Drive
 from forearm.kernels.rollout_gradient_ir import gradient_arguments, gradient_kernel_text
 from forearm.kernels.rollout_request import ARGUMENTS, OF_CONTROLLER, ROLLOUT, ROLLOUT_GRADIENT, rollout_of
 
@@ -50,8 +51,8 @@ def emulate(library: FakeLibrary, kernel: Kernel, function: str, driving: Any = 
     """
     controller = driving if isinstance(driving, fa.TracedController) else None
     width = N if controller is None else np.asarray(controller.reference).shape[-1]
-    what = "voltage" if driving == "voltage" else "torque"
-    request = request_of(kernel, TOLD["method"], what, controller, width)
+    drive = Drive(controller=controller, voltage=0.0 if driving == "voltage" else None)
+    request = request_of(kernel, TOLD["method"], drive.driven, width)
     code = rollout_of(replace(request, function=function))
     pointers, whole = ARGUMENTS[function]
     if controller is not None and function == ROLLOUT_GRADIENT:
@@ -275,7 +276,7 @@ def test_what_does_not_fit_is_refused(torch: FakeTorch) -> None:
         call, "qd0: q0 is on device 0; expected qd0 there too, got PyTorch, device 1", q, torch.array(QD, 1)
     )
     others: list[tuple[dict[str, Any], str]] = [
-        ({"threads": 2}, "threads: a GPU distributes arms over its own threads; leave it out"),
+        ({"threads": 2}, "threads: a GPU distributes its work over its own threads; leave it out"),
         ({"torque": "much"}, "torque: expected an array of real numbers, got 'much'"),
         ({"torque": torch.array(np.zeros((3, 2)))}, r"torque: expected shape \(2,\) held, \(6, 2\) by step"),
         ({"torque": q, "voltage": q}, "simulate: expected one of torque, voltage and controller"),
@@ -294,7 +295,7 @@ def test_gradients_that_do_not_fit_are_refused(torch: FakeTorch) -> None:
     there: Any = torch.array(kept), torch.array(kept)
     last = torch.array(Q)
     for states, weights, options, said in (
-        (there, there, {"threads": 2}, "threads: a GPU distributes arms"),
+        (there, there, {"threads": 2}, "threads: a GPU distributes its work"),
         (
             there,
             there,
@@ -321,7 +322,7 @@ def test_gradients_that_do_not_fit_are_refused(torch: FakeTorch) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_gradients_are_assembled(dtype: str) -> None:
     """By LLVM, without anything that a GPU lacks."""
-    request = request_of(on_cpu(dtype), "rk4", "torque", controller(4), 4)
+    request = request_of(on_cpu(dtype), "rk4", Drive(controller=controller(4)).driven, 4)
     program, target = replace(request, function=ROLLOUT_GRADIENT).program(), DEVICE_TARGETS[dtype]
     made = assembly(device_module([gradient_kernel_text("entry", program, target, 64)], target))
     entry = made[made.index(".visible .entry entry(") :].partition(")")[0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.kernels.arrays import Array
+from forearm.kernels.compiled import Shape
 from forearm.kernels.cuda.device_arrays import ArrayLibrary, DeviceArray, check_place
 from forearm.kernels.cuda.driver import DeviceStream, driver
 from forearm.kernels.cuda.unknown_arrays import DLPACK, INTERFACE, NUMBA, is_lent_on_device
@@ -80,8 +81,8 @@ class TorchArrays:
         return DeviceArray(address, shape, dtype, is_contiguous, True, device, stream, self, value)
 
     def addresses(
-        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, tuple[int, ...]] | None:
+        self, values: Sequence[Any], shapes: Sequence[Shape], dtype: str
+    ) -> tuple[int, Shape] | None:
         """Addresses of tensors, if all can be used without conversion."""
         kind, wanted, made = self._tensor, self._dtypes[dtype], []
         device, size = values[0].get_device(), wanted.itemsize
@@ -104,11 +105,11 @@ class TorchArrays:
             return None
         return (device, tuple(made)) if min(made) >= LOWEST else None  # lower ones are those of freed storage
 
-    def unchanged(self, values: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
+    def unchanged(self, values: Sequence[Any]) -> tuple[Shape, list[Any]]:
         """Addresses of tensors, and what else can be changed of them in place; C functions only."""
         return tuple(map(self._place, values)), [*map(OF_TENSORS, values), *map(self._contiguous, values)]
 
-    def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def empty(self, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new tensor."""
         return self.torch.empty(shape, dtype=self._dtypes[dtype], device=self._device(device))
 
@@ -117,11 +118,11 @@ class TorchArrays:
             self._devices[index] = self.torch.device("cuda", index)
         return self._devices[index]
 
-    def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def filled(self, number: float, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new tensor filled with a number."""
         return self.empty(shape, dtype, device, stream).fill_(number)
 
-    def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
+    def plain(self, array: DeviceArray, name: str, shape: Shape, stream: int) -> Any:
         """Broadcast to the shape, row by row in memory."""
         return array.value.expand(shape).contiguous()
 
@@ -129,9 +130,7 @@ class TorchArrays:
         """A host array copied to the device."""
         return self.torch.from_numpy(np.array(values)).to(self._device(device))
 
-    def columns(
-        self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
-    ) -> Any:
+    def columns(self, values: Sequence[Any], shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """Tensors and numbers side by side along the last axis of the shape."""
         made = self.empty(shape, dtype, device, stream)
         for k, value in enumerate(values):
@@ -172,8 +171,8 @@ class CupyArrays:
         return made
 
     def addresses(
-        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, tuple[int, ...]] | None:
+        self, values: Sequence[Any], shapes: Sequence[Shape], dtype: str
+    ) -> tuple[int, Shape] | None:
         """Addresses of arrays, if all can be used without conversion."""
         kind, made = self._array, []
         device = values[0].data.device_id
@@ -190,17 +189,17 @@ class CupyArrays:
         """The current stream."""
         return self.cupy.cuda.get_current_stream(device).ptr  # type: ignore[no-any-return]
 
-    def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def empty(self, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array."""
         with self.cupy.cuda.Device(device):
             return self.cupy.empty(shape, dtype)
 
-    def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def filled(self, number: float, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array filled with a number."""
         with self.cupy.cuda.Device(device):
             return self.cupy.full(shape, number, dtype)
 
-    def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
+    def plain(self, array: DeviceArray, name: str, shape: Shape, stream: int) -> Any:
         """Broadcast to the shape, row by row in memory."""
         with self.cupy.cuda.Device(array.device):
             return self.cupy.ascontiguousarray(self.cupy.broadcast_to(array.value, shape))
@@ -210,9 +209,7 @@ class CupyArrays:
         with self.cupy.cuda.Device(device):
             return self.cupy.asarray(values)
 
-    def columns(
-        self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
-    ) -> Any:
+    def columns(self, values: Sequence[Any], shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """Arrays and numbers side by side along the last axis of the shape."""
         made = self.empty(shape, dtype, device, stream)
         with self.cupy.cuda.Device(device):
@@ -263,8 +260,8 @@ class JaxArrays:
         return DeviceArray(address, value.shape, value.dtype.name, True, False, device, None, self, value)
 
     def addresses(
-        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, tuple[int, ...]] | None:
+        self, values: Sequence[Any], shapes: Sequence[Shape], dtype: str
+    ) -> tuple[int, Shape] | None:
         """Unknown: JAX arrays must be waited for."""
         return None
 
@@ -274,7 +271,7 @@ class JaxArrays:
             self._streams.setdefault(device, driver().device(device).stream())
         return self._streams[device].handle
 
-    def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def empty(self, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array that nobody else has seen."""
         numpy: Any = sys.modules["jax.numpy"]
         made = numpy.empty(shape, dtype, device=self._devices.get(device))
@@ -286,12 +283,12 @@ class JaxArrays:
             )
         return made.block_until_ready()
 
-    def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def filled(self, number: float, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array filled with a number."""
         numpy: Any = sys.modules["jax.numpy"]
         return numpy.full(shape, number, dtype, device=self._devices.get(device))
 
-    def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
+    def plain(self, array: DeviceArray, name: str, shape: Shape, stream: int) -> Any:
         """Broadcast to the shape."""
         numpy: Any = sys.modules["jax.numpy"]
         return numpy.broadcast_to(array.value, shape)
@@ -300,9 +297,7 @@ class JaxArrays:
         """A host array copied to the device."""
         return sys.modules["jax"].device_put(values, self._devices.get(device))
 
-    def columns(
-        self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
-    ) -> Any:
+    def columns(self, values: Sequence[Any], shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """Arrays and numbers side by side along the last axis of the shape."""
         numpy: Any = sys.modules["jax.numpy"]
         with sys.modules["jax"].default_device(self._devices.get(device)):

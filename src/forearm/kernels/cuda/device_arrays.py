@@ -12,7 +12,8 @@ from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from forearm.errors import InputError
-from forearm.kernels.arrays import Array, DType
+from forearm.kernels.arrays import Array
+from forearm.kernels.compiled import Shape
 from forearm.kernels.cuda.driver import driver
 
 
@@ -23,7 +24,7 @@ class DeviceArray(NamedTuple):
     """
 
     address: int
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: str
     is_contiguous: bool
     is_writeable: bool
@@ -54,27 +55,25 @@ class ArrayLibrary(Protocol):
         """The caller's current stream on the device."""
 
     def addresses(
-        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, tuple[int, ...]] | None:
+        self, values: Sequence[Any], shapes: Sequence[Shape], dtype: str
+    ) -> tuple[int, Shape] | None:
         """The device and the addresses of arrays, if all can be used without conversion;
         None if one needs a closer look.
         """
 
-    def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def empty(self, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array, for use on the stream."""
 
-    def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def filled(self, number: float, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array filled with a number."""
 
-    def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
+    def plain(self, array: DeviceArray, name: str, shape: Shape, stream: int) -> Any:
         """Broadcast to the shape, row by row in memory."""
 
     def sent(self, values: Array, device: int, stream: int) -> Any:
         """A host array copied to the device."""
 
-    def columns(
-        self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
-    ) -> Any:
+    def columns(self, values: Sequence[Any], shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """Arrays and numbers side by side along the last axis of the shape."""
 
     def assign(self, to: DeviceArray, source: DeviceArray, stream: int) -> None:
@@ -82,28 +81,6 @@ class ArrayLibrary(Protocol):
 
     def summed(self, array: DeviceArray, stream: int) -> Any:
         """The sum over the first axis of an array that is ready on the stream, in the library's own order."""
-
-
-def where(array: DeviceArray) -> str:
-    """For messages: an array's library and device."""
-    return f"{array.library.name}, device {array.device}"
-
-
-def check_numbers(name: str, array: DeviceArray, dtype: DType) -> None:
-    """Raise if an array has another dtype: a kernel would misinterpret its bytes."""
-    if array.dtype != dtype.name:
-        compile = f", or fa.compile(arm, dtype={array.dtype!r})" if array.dtype.startswith("float") else ""
-        raise InputError(
-            f"expected {dtype.name} on the device, got {array.dtype}; convert it{compile}.", name
-        )
-
-
-def check_device(name: str, array: DeviceArray, first: str, lead: DeviceArray) -> None:
-    """Raise if two arrays lie on different devices."""
-    if array.device != lead.device:
-        raise InputError(
-            f"{first} is on device {lead.device}; expected {name} there too, got {where(array)}.", name
-        )
 
 
 def check_place(name: str, array: DeviceArray) -> None:
@@ -161,29 +138,3 @@ def is_across(one: DeviceArray, other: DeviceArray) -> bool:
     if (one.address, one.shape) == (other.address, other.shape):
         return False
     return one.address < other.address + _bytes(other) and other.address < one.address + _bytes(one)
-
-
-def checked_out(
-    given: Sequence[Any],
-    shapes: Sequence[tuple[int, ...]],
-    dtype: DType,
-    first: str,
-    lead: DeviceArray,
-    found: Sequence[DeviceArray | None],
-) -> list[DeviceArray]:
-    """Check arrays given as `out`; None among them is a host array."""
-    made = []
-    for shape, array, value in zip(shapes, found, given, strict=True):
-        if array is None:
-            raise InputError(
-                f"{first} is on device {lead.device} ({lead.library.name}); expected an array "
-                f"there, got {type(value).__name__} in host memory.",
-                "out",
-            )
-        fits = array.shape == shape and array.dtype == dtype.name and array.is_contiguous
-        if not fits or not array.is_writeable:
-            got = f"{array.shape} of {array.dtype}"
-            raise InputError(f"expected a writeable C-contiguous array {shape} of {dtype}, got {got}.", "out")
-        check_device("out", array, first, lead)
-        made.append(array)
-    return made

@@ -13,6 +13,7 @@ from forearm.kernels.compiled import CompileRequest, TracedRequest
 from forearm.kernels.cuda.device_compiled import ENTRY
 from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, Launch, device_module, kernel_text, row_kernel_text
+from forearm.kernels.ir import parameter_rows
 from forearm.symbols.counts import Counts
 from forearm.symbols.ordering import grouped_order, order
 
@@ -38,7 +39,7 @@ def made(
         texts = [text, row_kernel_text(ENTRY, CALLED, arrays, target, launch.threads, shared)]
     else:
         traced, parameters = traced_of(request)
-        offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
+        offline = parameter_rows(len(parameters))
         counts = traced.graph.counts(traced.results)
         few = sum(vars(counts).values()) < MOST_ORDERED
         places = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache
@@ -13,37 +13,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forearm.errors import InputError
-from forearm.kernels.arrays import DType, apart, as_numbers, copied, results_for, shape_of
+from forearm.kernels.arrays import DType, apart, copied, results_for
 from forearm.kernels.batch_rollout import (
-    Extras,
     Rollout,
+    RolloutArrays,
     RolloutOwner,
     arrays_of,
     pair_of,
+    parameter_shapes,
     request_of,
     rollout_with,
     sums_for,
+    whole_numbers,
 )
+from forearm.kernels.compiled import Shape
 from forearm.kernels.cuda.array_libraries import library_of
-from forearm.kernels.cuda.device_arrays import DeviceArray, check_device, check_numbers, is_across
+from forearm.kernels.cuda.device_arrays import DeviceArray, is_across
 from forearm.kernels.cuda.device_compiled import ENTRY, LoadedKernel, kept_or_assembled
-from forearm.kernels.cuda.device_parameters import device_values
-from forearm.kernels.cuda.dispatch import check_on_host, in_order, owned, ready, results_beside, seen_as
+from forearm.kernels.cuda.dispatch import LeadingArray, check_on_host, refuse_threads
 from forearm.kernels.cuda.driver import driver
 from forearm.kernels.cuda.unknown_arrays import INTERFACE
-from forearm.kernels.dispatch import Call, refuse
+from forearm.kernels.dispatch import Call, Parameters, refuse
 from forearm.kernels.load_or_compile import About
-from forearm.kernels.rollout_arguments import (
-    RolloutPlan,
-    Shape,
-    batch_of,
-    check_driving,
-    driven_batch,
-    state_stride,
-    strides_of,
-)
+from forearm.kernels.rollout_arguments import Driven, RolloutInputs, RolloutPlan, batch_of, strides_of
 from forearm.kernels.rollout_request import ROLLOUT, RolloutRequest
-from forearm.kernels.traced_controller import TracedController, as_controller
 
 THREADS = 64  # threads per block, by measurement on an H200
 AT_ONCE = 1 << 30  # bytes of host arrays that are sent to the device together
@@ -54,90 +47,59 @@ def simulate(
     owner: RolloutOwner,
     states: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
-    driving: Mapping[str, Any],
+    inputs: RolloutInputs,
     call: Call,
     index: int,
-    extras: Extras = Extras(),  # noqa: B008
 ) -> Rollout:
     """Simulate as `Kernel.simulate` does; `index` is the device used for host arrays."""
-    if call.threads is not None:
-        raise InputError("a GPU distributes arms over its own threads; leave it out.", "threads")
-    what = check_driving(driving)
-    controller = as_controller(driving[what]) if what == "controller" else None
-    drive = driving[what]
-    if controller is not None:
-        what = "controller, reference"
-        drive = np.empty(0) if controller.reference is None else controller.reference
-    run = _DeviceRun(owner, plan, what, controller, extras)
-    out = pair_of(call.out)
-    if any(library_of(x) for x in (*states, drive)):
-        if extras.summaries or (controller is not None and controller.gains is not None):
+    refuse_threads(call)
+    run = _DeviceRun(owner, plan, inputs)
+    call = replace(call, out=pair_of(call.out))
+    if any(library_of(x) for x in (*states, run.driven.value)):
+        if inputs.summaries or (inputs.controller is not None and inputs.controller.gains is not None):
             raise InputError(
                 "summaries and gains are only supported with host arrays; pass NumPy arrays.", "simulate"
             )
-        return run.beside(states, drive, replace(call, out=out))
+        return run.beside(states, call)
     check_on_host(call)
-    return run.there_and_back(states, drive, replace(call, out=out), index)
+    return run.there_and_back(states, call, index)
 
 
 class _DeviceRun:
-    """A requested rollout; `what` drives the arms."""
+    """A requested rollout."""
 
-    def __init__(
-        self,
-        owner: RolloutOwner,
-        plan: RolloutPlan,
-        what: str,
-        controller: TracedController | None,
-        extras: Extras,
-    ) -> None:
-        self.owner, self.plan, self.what, self.controller = owner, plan, what, controller
-        self.extras = extras
+    def __init__(self, owner: RolloutOwner, plan: RolloutPlan, inputs: RolloutInputs) -> None:
+        self.owner, self.plan, self.inputs = owner, plan, inputs
         self.dtype, self.n = np.dtype(owner.dtype), owner.arm.n
+        self.driven = inputs.driven
 
-    def beside(self, states: tuple[Any, Any], drive: Any, call: Call) -> Rollout:
+    def beside(self, states: tuple[Any, Any], call: Call) -> Rollout:
         """For device arrays; the results are on the same device."""
-        owner, plan, n, dtype = self.owner, self.plan, self.n, self.dtype
+        n, plan = self.n, self.plan
         with ExitStack() as lent:
-            near = LeadingArray(lent, "q0", states[0], dtype, n)
-            lead, stream = near.lead, near.stream
-            q0, qd0 = near.taken("q0", states[0]), near.taken("qd0", states[1])
-            u = near.taken(self.what, np.zeros(n) if drive is None else drive)
-            batch = batch_of(
-                owner.arm,
-                {"q0": q0.shape, "qd0": qd0.shape},
-                [(self.what, u.shape, 3), *parameter_rows(call)],
-            )
-            batch = batch or driven_batch(u.shape, plan.steps)
-            arrays = [q0, qd0, u, near.parameters(owner, call, batch, u)]
-            shape = plan.result(batch, n)
-            asked = results_beside(lent, call.out, [shape] * 2, dtype, "q0", lead, stream)
+            near = LeadingArray(lent, "q0", states[0], self.dtype)
+            start = near.taken("q0", states[0], n), near.taken("qd0", states[1], n)
+            given = device_inputs(near, self.owner, self.driven, plan, start, None, call.parameters)
+            shape, arrays = plan.result(given.batch, n), given.every
+            asked = near.results(call.out, [shape] * 2)
             # The record must not overlap inputs that are still to be read.
-            shares = [
-                any(is_across(a, b) for b in arrays) or (plan.record and a.address == u.address)
+            results = [
+                near.empty(shape)
+                if any(is_across(a, b) for b in arrays) or (plan.record and a.address == given.drive.address)
+                else a
                 for a in asked
             ]
-            results = [
-                near.empty(shape) if is_shared else a for a, is_shared in zip(asked, shares, strict=True)
-            ]
-            used = [*arrays, *results, *asked]
-            strides = strides_of(self.what, u.shape, self._width(u.shape), batch, plan.steps)
-            with in_order(used, lead.device, stream):
-                self.launched(batch, arrays, strides, results, lead.device, stream)
-                for to, source in zip(asked, results, strict=True):
-                    if source is not to:
-                        to.library.assign(to, source, stream)
-            if any(a.library.is_awaited for a in used):
-                driver().device(lead.device).synchronize_stream(stream)
+            with near.used([*arrays, *results, *asked]):
+                self.launched(given, results, near.device, near.stream)
+                near.assign(asked, results)
         return Rollout(*(a.value for a in asked))
 
-    def there_and_back(self, states: tuple[Any, Any], drive: Any, call: Call, index: int) -> Rollout:
+    def there_and_back(self, states: tuple[Any, Any], call: Call, index: int) -> Rollout:
         """For host arrays, in chunks of arms."""
-        owner, plan, n, device = self.owner, self.plan, self.n, driver().device(index)
-        given = arrays_of(owner, states, plan, (self.what, drive), self.controller, call.parameters)
-        asked = results_for([plan.result(given.batch, n)] * 2, call.out, self.dtype)
-        inputs = [given.q0, given.qd0, given.drive, given.parameters]
-        count = given.batch[0] if given.batch else 1
+        plan, device = self.plan, driver().device(index)
+        given = arrays_of(self.owner, states, plan, self.driven, call.parameters)
+        count, inputs = given.count, given.every
+        asked = results_for([plan.result(given.batch, self.n)] * 2, call.out, self.dtype)
         sums = sums_for(self.request(given.drive.shape), count, self.dtype)
         results = [apart(array, inputs) for array in asked]
         if sums.size:
@@ -148,116 +110,67 @@ class _DeviceRun:
         piece = max(1, AT_ONCE * count // max(1, row))
         for start in range(0, count, piece):
             part = slice(start, start + piece)
-            some = [a[part] if own else a for a, own in zip(inputs, by_arm, strict=True)]
             outs = [r[part] if given.batch else r for r in results]
-            sent = [_seen(INTERFACE.sent(np.ascontiguousarray(a), index, 0)) for a in some]
+            sent = [
+                _seen(INTERFACE.sent(np.ascontiguousarray(a[part] if own else a), index, 0))
+                for a, own in zip(inputs, by_arm, strict=True)
+            ]
             made = [_seen(INTERFACE.empty(r.shape, self.dtype.name, index, 0)) for r in outs]
-            some_arms = (len(outs[0]),) if given.batch else ()
-            self.launched(some_arms, sent, given.drive_strides, made, index, 0)
+            some = (len(outs[0]),) if given.batch else ()
+            q0, qd0, drive, parameters = sent
+            there = RolloutArrays(some, q0, qd0, drive, given.drive_strides, parameters)
+            self.launched(there, made, index, 0)
             for to, source in zip(outs, made, strict=True):
                 device.copy_out(to.ctypes.data, source.address, to.nbytes)
             device.synchronize_stream(0)
-        return rollout_with(copied(results[:2], asked), sums, plan, self.extras)
+        return rollout_with(copied(results[:2], asked), sums, plan, self.inputs)
 
     def request(self, drive: Shape) -> RolloutRequest:
         """The compile request, for a drive array of this shape."""
-        what = "controller" if self.controller is not None else self.what
-        return request_of(
-            self.owner, self.plan.method, what, self.controller, self._width(drive), self.extras
-        )
+        width = self.driven.width(drive, self.n)
+        return request_of(self.owner, self.plan.method, self.driven, width, self.inputs)
 
-    def launched(
-        self,
-        batch: Shape,
-        arrays: Sequence[DeviceArray],
-        drive_strides: tuple[int, int],
-        results: Sequence[DeviceArray],
-        index: int,
-        stream: int,
-    ) -> None:
-        """Launch the kernel on device arrays; strides are those of the drive array."""
-        plan, (q0, qd0, u, parameters) = self.plan, arrays
-        row, step = drive_strides
-        request = self.request(u.shape)
-        drives, period = (u.address, parameters.address, 0), 1
-        strides = row, step, state_stride(parameters.shape), 0, 0
-        if self.controller is not None:
-            drives, period = (0, parameters.address, u.address), self.controller.period
-            strides = 0, 0, strides[2], row, step
-        numbers = plan.steps, plan.record, period, state_stride(q0.shape), state_stride(qd0.shape), *strides
-        left = [a.address for a in results]
-        places = q0.address, qd0.address, *drives, *left, *[0] * (3 - len(left))
-        loaded_rollout(request, index).call(
-            stream, (*places, *numbers, bits_of(plan.h, self.dtype)), batch[0] if batch else 1
-        )
-
-    def _width(self, shape: Shape) -> int:
-        """How many numbers drive an arm over a step."""
-        return shape[-1] if self.controller is not None else self.n
+    def launched(self, given: RolloutArrays, results: Sequence[DeviceArray], index: int, stream: int) -> None:
+        """Launch the kernel on device arrays."""
+        request, u = self.request(given.drive.shape), given.drive.address
+        drives = (u, given.parameters.address, 0)
+        if self.driven.controller is not None:
+            drives = drives[::-1]
+        left = [a.address for a in results] + [0] * (3 - len(results))
+        numbers = whole_numbers(self.plan, self.driven, given)
+        places = given.q0.address, given.qd0.address, *drives, *left, *numbers
+        loaded = loaded_rollout(request, index)
+        loaded.call(stream, (*places, bits_of(self.plan.step, self.dtype)), given.count)
 
 
-class LeadingArray:
-    """The first array of a call, which determines device and stream of all others, until `lent` is closed."""
-
-    def __init__(self, lent: ExitStack, name: str, value: Any, dtype: DType, n: int) -> None:
-        library = library_of(value)
-        if library is None:
-            raise InputError(
-                f"expected a device array like the others, got {type(value).__name__} in host memory.", name
-            )
-        self.lent, self.name, self.dtype, self.n = lent, name, dtype, n
-        self.lead = seen_as(lent, name, value, library, 0)
-        self.stream = library.stream(self.lead.device) if self.lead.stream is None else self.lead.stream
-
-    def taken(self, name: str, value: Any) -> DeviceArray:
-        """An array in place, row by row in memory; a number is repeated for each joint."""
-        library, lead = library_of(value), self.lead
-        if library is None:
-            host = as_numbers(name, value, self.dtype)
-            host = np.full(self.n, host) if host.ndim == 0 else host
-            return owned(self.lent, name, lead.library.sent(host, lead.device, self.stream), self.stream)
-        array = seen_as(self.lent, name, value, library, self.stream)
-        check_numbers(name, array, self.dtype)
-        check_device(name, array, self.name, lead)
-        return ready(self.lent, name, array, array.shape, self.dtype.name, lead, self.stream)
-
-    def parameters(self, owner: RolloutOwner, call: Call, batch: Shape, nothing: DeviceArray) -> DeviceArray:
-        """Values of the open parameters; without any, an address that is not read, that of `nothing`."""
-        if not owner.parameters:
-            refuse(call.parameters)
-            return nothing._replace(shape=(0,))
-        given, own = call.parameters, owner.parameters
-        made = device_values(given, own, batch, self.dtype, self.name, self.lead, self.stream)
-        return owned(self.lent, "parameters", made, self.stream)
-
-    def empty(self, shape: Shape) -> DeviceArray:
-        """A new array."""
-        lead = self.lead
-        made = lead.library.empty(shape, self.dtype.name, lead.device, self.stream)
-        return owned(self.lent, "out", made, self.stream)
-
-    def zeros(self, shape: Shape) -> DeviceArray:
-        """A new array of zeros."""
-        lead = self.lead
-        made = lead.library.filled(0.0, shape, self.dtype.name, lead.device, self.stream)
-        return owned(self.lent, "out", made, self.stream)
+def device_inputs(
+    near: LeadingArray,
+    owner: RolloutOwner,
+    driven: Driven,
+    plan: RolloutPlan,
+    states: tuple[DeviceArray, DeviceArray],
+    start: Shape | None,
+    parameters: Parameters | None,
+) -> RolloutArrays:
+    """The inputs of a rollout, checked, from states, whose shapes are `start` if given; without open
+    parameters, an address that is not read stands in their place.
+    """
+    n, u = owner.arm.n, near.taken(driven.name, driven.value, owner.arm.n)
+    shapes = {name: start or x.shape for name, x in zip(("q0", "qd0"), states, strict=True)}
+    batch = batch_of(owner.arm, shapes, [(driven.name, u.shape, 3), *parameter_shapes(parameters)], plan)
+    strides = strides_of(driven.name, u.shape, driven.width(u.shape, n), batch, plan.steps)
+    if owner.parameters:
+        values = near.parameters(parameters, owner.parameters, batch)
+    else:
+        refuse(parameters)
+        values = u._replace(shape=(0,))
+    return RolloutArrays(batch, *states, u, strides, values)
 
 
 def bits_of(h: float, dtype: DType) -> int:
     """A float as the eight bytes passed to a launch."""
     (bits,) = struct.unpack("<Q", struct.pack("<f4x" if dtype.itemsize == 4 else "<d", h))
     return int(bits)
-
-
-def parameter_rows(call: Call) -> list[tuple[str, Shape, int]]:
-    """Allowed shapes of open parameters that may differ from arm to arm."""
-    given = call.parameters
-    if isinstance(given, Mapping):
-        return [
-            (f"parameters, {name}", shape_of(f"parameters, {name}", value), 1)
-            for name, value in given.items()
-        ]
-    return [] if given is None else [("parameters", shape_of("parameters", given), 2)]
 
 
 def _seen(value: Any) -> DeviceArray:

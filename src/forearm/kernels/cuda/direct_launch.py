@@ -75,10 +75,10 @@ def launch_text() -> str:
     """`PyObject *launch(capsule, args, count, names)`: (stream, addresses, states) to cuLaunchKernel."""
     from forearm.kernels.llvm import IRFunction, Value
 
-    f = IRFunction(NAME, {"self": "ptr", "args": "ptr", "count": "i64", "names": "ptr"}, "ptr")
+    f = IRFunction(NAME, "ptr self, ptr args, i64 count, ptr names", "ptr")
     owner, args, count, names = f.arguments
     other, failed = f.label(), f.label()
-    table = f.load("ptr", f.at(owner, CAPSULE_POINTER, "i8"))
+    table = f.field("ptr", owner, CAPSULE_POINTER)
     told: dict[str, Value] = {}
     for k, name in enumerate(ORDER):
         is_place = name[:2] in ("Py", "cu") or name in ("kernel", "ordinary", "none", "is_forked")
@@ -89,7 +89,7 @@ def launch_text() -> str:
 
     def number_of(item: Value) -> Value:
         made = f.call(told["PyLong_AsUnsignedLongLong"], item, kind="i64")
-        f.go(failed, where=f.compared("eq", made, -1))
+        f.go(failed, where=made.equals(-1))
         return made
 
     values, places = f.space("i64", MOST_ARGUMENTS + 1), f.space("ptr", MOST_ARGUMENTS + 1)
@@ -97,25 +97,25 @@ def launch_text() -> str:
     need("eq", count, 3)
     need("eq", names, None)
     need("eq", f.load("i64", told["is_forked"]), 0)
-    given = f.load("ptr", f.at(args, 1, "ptr"))
-    need("eq", f.load("i64", f.at(given, TYPE, "i8")), told["tuple"])
-    need("eq", f.load("i64", f.at(given, TUPLE_SIZE, "i8")), told["arguments"])
+    given = f.entry("ptr", args, 1)
+    need("eq", f.field("i64", given, TYPE), told["tuple"])
+    need("eq", f.field("i64", given, TUPLE_SIZE), told["arguments"])
     f.call(told["cuCtxGetCurrent"], current, kind="i32")
     need("eq", f.cast("ptrtoint", f.load("ptr", current), "i64"), told["context"])
     stream = number_of(f.load("ptr", args))
-    states = number_of(f.load("ptr", f.at(args, 2, "ptr")))
+    states = number_of(f.entry("ptr", args, 2))
     need("sgt", states, 0)
     need("sle", states, told["most"])
     items = f.at(given, TUPLE_ITEMS, "i8")
     with f.loop(0, told["arguments"]) as turn:
-        value = number_of(f.load("ptr", f.at(items, turn, "ptr")))
+        value = number_of(f.entry("ptr", items, turn))
         place = f.at(values, turn, "i64")
         f.store(value, place)
-        f.store(place, f.at(places, turn, "ptr"))
+        f.put(place, places, turn, "ptr")
     last = f.at(values, told["arguments"], "i64")
     f.store(states, last)
-    f.store(last, f.at(places, told["arguments"], "ptr"))
-    blocks = f.op("udiv", f.op("add", states, f.op("sub", told["threads"], 1)), told["threads"])
+    f.put(last, places, told["arguments"], "ptr")
+    blocks = f.op("udiv", states + (told["threads"] - 1), told["threads"])
     one = Value("1", "i32")
     sizes = [f.cast("trunc", x, "i32") for x in (blocks, told["threads"], told["shared"])]
     thread = f.call(told["PyEval_SaveThread"], kind="ptr")

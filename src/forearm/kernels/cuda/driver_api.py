@@ -20,52 +20,61 @@ LIBRARIES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "li
 OUT_OF_MEMORY, STUB, NONE_THERE, MISMATCH, NO_COMPATIBILITY = 2, 34, 100, 803, 804
 CAPTURING = range(900, 910)
 
-_PLACE = c_void_p  # for memory that is written to: ctypes accepts byref(...) and addresses for it
-SIGNATURES: dict[str, tuple[Any, ...]] = {
-    "cuInit": (c_uint,),
-    "cuDriverGetVersion": (_PLACE,),
-    "cuGetErrorName": (c_int, POINTER(c_char_p)),
-    "cuGetErrorString": (c_int, POINTER(c_char_p)),
-    "cuDeviceGetCount": (_PLACE,),
-    "cuDeviceGet": (_PLACE, c_int),
-    "cuDeviceGetName": (_PLACE, c_int, c_int),
-    "cuDeviceGetAttribute": (_PLACE, c_int, c_int),
-    "cuDeviceTotalMem_v2": (_PLACE, c_int),
-    "cuDevicePrimaryCtxRetain": (_PLACE, c_int),
-    "cuCtxGetCurrent": (_PLACE,),
-    "cuCtxPushCurrent_v2": (c_void_p,),
-    "cuCtxPopCurrent_v2": (_PLACE,),
-    "cuCtxSynchronize": (),
-    "cuLinkCreate_v2": (c_uint, _PLACE, _PLACE, _PLACE),
-    "cuLinkAddData_v2": (c_void_p, c_int, c_char_p, c_size_t, c_char_p, c_uint, _PLACE, _PLACE),
-    "cuLinkComplete": (c_void_p, _PLACE, _PLACE),
-    "cuLinkDestroy": (c_void_p,),
-    "cuModuleLoadData": (_PLACE, c_char_p),
-    "cuModuleGetFunction": (_PLACE, c_void_p, c_char_p),
-    "cuFuncGetAttribute": (_PLACE, c_int, c_void_p),
-    "cuFuncSetAttribute": (c_void_p, c_int, c_int),
-    "cuLaunchKernel": (c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p),
-    "cuMemGetInfo_v2": (_PLACE, _PLACE),
-    "cuMemAlloc_v2": (_PLACE, c_size_t),
-    "cuMemFree_v2": (c_void_p,),
-    "cuMemAllocAsync": (_PLACE, c_size_t, c_void_p),
-    "cuMemFreeAsync": (c_void_p, c_void_p),
-    "cuMemHostAlloc": (_PLACE, c_size_t, c_uint),
-    "cuMemFreeHost": (c_void_p,),
-    "cuMemcpyHtoDAsync_v2": (c_void_p, c_void_p, c_size_t, c_void_p),
-    "cuMemcpyDtoHAsync_v2": (c_void_p, c_void_p, c_size_t, c_void_p),
-    "cuMemcpyDtoDAsync_v2": (c_void_p, c_void_p, c_size_t, c_void_p),
-    "cuStreamCreate": (_PLACE, c_uint),
-    "cuStreamDestroy_v2": (c_void_p,),
-    "cuStreamSynchronize": (c_void_p,),
-    "cuStreamWaitEvent": (c_void_p, c_void_p, c_uint),
-    "cuStreamIsCapturing": (c_void_p, _PLACE),
-    "cuEventCreate": (_PLACE, c_uint),
-    "cuEventDestroy_v2": (c_void_p,),
-    "cuEventRecord": (c_void_p, c_void_p),
-    "cuEventSynchronize": (c_void_p,),
-    "cuEventElapsedTime": (_PLACE, c_void_p, c_void_p),
-    "cuPointerGetAttribute": (_PLACE, c_int, c_void_p),
+# Types of arguments by letter: a place in memory, which ctypes takes as byref(...), an address or None;
+# integers; a size; bytes; a place for a text.
+LETTERS: dict[str, Any] = {
+    "p": c_void_p,
+    "i": c_int,
+    "u": c_uint,
+    "z": c_size_t,
+    "s": c_char_p,
+    "t": POINTER(c_char_p),
+}
+SIGNATURES = {
+    "cuInit": "u",
+    "cuDriverGetVersion": "p",
+    "cuGetErrorName": "it",
+    "cuGetErrorString": "it",
+    "cuDeviceGetCount": "p",
+    "cuDeviceGet": "pi",
+    "cuDeviceGetName": "pii",
+    "cuDeviceGetAttribute": "pii",
+    "cuDeviceTotalMem_v2": "pi",
+    "cuDevicePrimaryCtxRetain": "pi",
+    "cuCtxGetCurrent": "p",
+    "cuCtxPushCurrent_v2": "p",
+    "cuCtxPopCurrent_v2": "p",
+    "cuCtxSynchronize": "",
+    "cuLinkCreate_v2": "uppp",
+    "cuLinkAddData_v2": "piszsupp",
+    "cuLinkComplete": "ppp",
+    "cuLinkDestroy": "p",
+    "cuModuleLoadData": "ps",
+    "cuModuleGetFunction": "pps",
+    "cuFuncGetAttribute": "pip",
+    "cuFuncSetAttribute": "pii",
+    "cuLaunchKernel": "puuuuuuuppp",
+    "cuMemGetInfo_v2": "pp",
+    "cuMemAlloc_v2": "pz",
+    "cuMemFree_v2": "p",
+    "cuMemAllocAsync": "pzp",
+    "cuMemFreeAsync": "pp",
+    "cuMemHostAlloc": "pzu",
+    "cuMemFreeHost": "p",
+    "cuMemcpyHtoDAsync_v2": "ppzp",
+    "cuMemcpyDtoHAsync_v2": "ppzp",
+    "cuMemcpyDtoDAsync_v2": "ppzp",
+    "cuStreamCreate": "pu",
+    "cuStreamDestroy_v2": "p",
+    "cuStreamSynchronize": "p",
+    "cuStreamWaitEvent": "ppu",
+    "cuStreamIsCapturing": "pp",
+    "cuEventCreate": "pu",
+    "cuEventDestroy_v2": "p",
+    "cuEventRecord": "pp",
+    "cuEventSynchronize": "p",
+    "cuEventElapsedTime": "ppp",
+    "cuPointerGetAttribute": "pip",
 }
 
 
@@ -153,7 +162,7 @@ class DriverApi:
                     f"cuda: this driver is too old, it has no {name}; install a newer NVIDIA driver. "
                     f"{ELSEWHERE}"
                 ) from None
-            found.argtypes, found.restype = SIGNATURES[name], c_int
+            found.argtypes, found.restype = [LETTERS[letter] for letter in SIGNATURES[name]], c_int
             self._found[name] = found
         return found
 

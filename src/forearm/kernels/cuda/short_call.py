@@ -11,11 +11,10 @@ from weakref import ref
 import numpy as np
 
 from forearm.arm.arm import Arm
-from forearm.kernels.compiled import Slot
+from forearm.kernels.compiled import Shape, Slot
 from forearm.kernels.cuda.array_libraries import library_of
 from forearm.kernels.cuda.driver import Launcher
 
-Shape = tuple[int, ...]
 MOST_PLANS = 64  # plans that are kept; a program that never repeats a batch size needs none
 
 

@@ -21,6 +21,7 @@ from forearm.kernels.ir import (
     intrinsics,
     leaves_of,
     load_states,
+    parameter_rows,
     result,
     unknown_of,
 )
@@ -88,8 +89,8 @@ def row_kernel_text(
     """
     f = IRFunction(name, dict.fromkeys(arrays, "ptr") | {"count": "i64"}, on_device=True)
     *given, count = f.arguments
-    row = f.op("add", f.op("mul", f.block(), threads), f.thread())
-    with f.unless(f.compared("sge", row, count)):
+    row = f.block() * threads + f.thread()
+    with f.unless(row >= count):
         places = [
             pointer if a in shared else f.at(pointer, row, target.scalar, size)
             for pointer, (a, size) in zip(given, arrays.items(), strict=True)
@@ -112,7 +113,7 @@ class _Kernel:
     ) -> None:
         self.traced, self.target, self.launch = traced, target, launch
         self.parameters, self.each = parameters, each
-        offline = (Argument("parameters", (len(parameters),), ""),) if parameters else ()
+        offline = parameter_rows(len(parameters))
         self.rows = (*traced.inputs, *(offline if each else ()))  # arrays with one row per state
         arrays = dict.fromkeys((a.name for a in (*traced.inputs, *offline, *traced.outputs)), "ptr")
         self.f = IRFunction(name, arrays | {"count": "i64"}, on_device=not launch.is_emulated)
@@ -133,14 +134,14 @@ class _Kernel:
             if self.launch.is_staged:
                 self._staged(block, thread, shared if self.launch.is_emulated else f.shared_memory())
             else:
-                self._straight(f.op("add", f.op("mul", block, self.threads), thread))
+                self._straight(block * self.threads + thread)
         f.ret()
         return f.text()
 
     def _straight(self, state: Value) -> None:
         """Load and store rows directly."""
         f, traced = self.f, self.traced
-        with f.unless(f.compared("sge", state, self.count)):
+        with f.unless(state >= self.count):
             for a in (*self.rows, *traced.outputs):
                 f.at(f"%{a.name}", state, self.target.scalar, a.size, name=f"at.{a.name}")
             self._compute()
@@ -148,12 +149,12 @@ class _Kernel:
     def _staged(self, block: Value, thread: Value, shared: Value) -> None:
         """Stage results through shared memory, all arrays side by side."""
         f, scalar = self.f, self.target.scalar
-        first = f.op("mul", block, self.threads)
-        left = f.op("sub", self.count, first)
-        rows = f.chosen(f.compared("slt", left, self.threads), left, self.threads)
+        first = block * self.threads
+        left = self.count - first
+        rows = f.chosen(left < self.threads, left, self.threads)
         # Threads without a state recompute the last state, and their results are not read.
-        last = f.op("sub", rows, 1)
-        own = f.op("add", first, f.chosen(f.compared("slt", thread, last), thread, last))
+        last = rows - 1
+        own = first + f.chosen(thread < last, thread, last)
         for a in self.rows:
             f.at(f"%{a.name}", own, scalar, a.size, name=f"at.{a.name}")
         starts, behind = {}, 0
@@ -182,22 +183,22 @@ class _Kernel:
                 place = entry
                 if pitch(a) != a.size:
                     # one number of padding after each row
-                    place = f.op("add", entry, f.op("udiv", entry, a.size))
+                    place = entry + f.op("udiv", entry, a.size)
                 taken.append(f.load(scalar, f.at(shared, place, scalar), align=size))
             for value, entry in zip(taken, entries, strict=True):
-                f.store(value, f.at(to, entry, scalar), align=size)
+                f.put(value, to, entry, scalar, align=size)
 
-        total = f.op("mul", rows, a.size)
-        full, end = f.compared("eq", rows, self.threads), f.label()
+        total = rows * a.size
+        full, end = rows.equals(self.threads), f.label()
         with f.unless(full):
-            with f.unless(f.compared("sge", thread, total)), f.repeat(thread) as turn:
+            with f.unless(thread >= total), f.repeat(thread) as turn:
                 (entry,) = turn.now
                 move(entry)
-                after = f.op("add", entry, self.threads)
-                turn.again(after, where=f.compared("slt", after, total))
+                after = entry + self.threads
+                turn.again(after, where=after < total)
             f.go(end)
         for k in range(0, a.size, AT_ONCE):
-            move(*(f.op("add", thread, j * self.threads) for j in range(k, min(k + AT_ONCE, a.size))))
+            move(*(thread + j * self.threads for j in range(k, min(k + AT_ONCE, a.size))))
         f.begin(end)
 
     def _compute(self) -> None:
@@ -228,20 +229,20 @@ class _Kernel:
         for some in groups:
             compute(body, graph, [e for _, _, e in some], values, order, self.absorbed, kept)
             for name, k, e in some:
-                self._store(name, k, body.op("fadd", result(body, e, values), unknown))
+                self._store(name, k, result(body, e, values) + unknown)
 
-    def _store(self, name: str, k: int, value: str) -> None:
+    def _store(self, name: str, k: int, value: Value) -> None:
         """Store an entry of the thread's row."""
         place = self.f.at(f"%at.{name}", k, self.target.scalar)
-        self.f.store(Value(value, self.target.vector), place, align=self.target.size)
+        self.f.store(value, place, align=self.target.size)
 
-    def _states(self) -> tuple[dict[int, Any], str]:
+    def _states(self) -> tuple[dict[int, Any], Value]:
         """The state's numbers, and everything that depends on open parameters alone:
         computed separately, as on a CPU.
         """
         body, graph = self.body, self.traced.graph
         values: dict[int, Any] = {}
-        unknown: str | None = None
+        unknown = None
         if self.parameters:
             where = "%at.parameters" if self.each else "%parameters"
             columns = load_columns(body, where, len(self.parameters))
@@ -249,7 +250,7 @@ class _Kernel:
             unknown = unknown_of(body, columns)
             compute(body, graph, graph.known_before(self.traced.results), values)
         states = load_states(body, self.traced)
-        unknown = unknown_of(body, list(states.values()), unknown)
+        unknown = unknown_of(body, states.values(), unknown)
         values |= states
         needed = [place for place in graph.needed(self.traced.results) if place not in values]
         self.absorbed = absorbed_products(graph, self.traced.results, needed)

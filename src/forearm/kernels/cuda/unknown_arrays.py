@@ -16,6 +16,7 @@ import numpy as np
 
 from forearm.errors import InputError
 from forearm.kernels.arrays import Array
+from forearm.kernels.compiled import Shape
 from forearm.kernels.cuda import dlpack
 from forearm.kernels.cuda.device_arrays import ArrayLibrary, DeviceArray, check_place, is_row_by_row
 from forearm.kernels.cuda.driver import driver
@@ -26,7 +27,7 @@ class DeviceResult:
     without a copy, by `__cuda_array_interface__`; `copy_to_host` copies it to a NumPy array.
     """
 
-    def __init__(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> None:
+    def __init__(self, shape: Shape, dtype: str, device: int, stream: int) -> None:
         self.shape, self.dtype, self.device, self.stream = shape, np.dtype(dtype), device, stream
         self.is_ready = False  # ready on every stream
         size = prod(shape) * self.dtype.itemsize
@@ -63,7 +64,7 @@ class ProtocolArrays:
     name: str
     is_awaited: bool
     look: Callable[[ArrayLibrary, str, Any, int], DeviceArray]
-    make: Callable[[tuple[int, ...], str, int, int], Any]
+    make: Callable[[Shape, str, int, int], Any]
 
     def seen(self, name: str, value: Any, stream: int) -> DeviceArray:
         """Describe an array."""
@@ -74,20 +75,20 @@ class ProtocolArrays:
         return 0
 
     def addresses(
-        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: str
-    ) -> tuple[int, tuple[int, ...]] | None:
+        self, values: Sequence[Any], shapes: Sequence[Shape], dtype: str
+    ) -> tuple[int, Shape] | None:
         """Unknown: each must be verified."""
         return None
 
-    def empty(self, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def empty(self, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array."""
         return self.make(shape, dtype, device, stream)
 
-    def filled(self, number: float, shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+    def filled(self, number: float, shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """A new array filled with a number."""
         return self.sent(np.full(shape, number, dtype), device, stream)
 
-    def plain(self, array: DeviceArray, name: str, shape: tuple[int, ...], stream: int) -> Any:
+    def plain(self, array: DeviceArray, name: str, shape: Shape, stream: int) -> Any:
         """Rows repeated; nothing else is supported."""
         if not array.is_contiguous:
             raise InputError("expected a C-contiguous array; copy it to one.", name)
@@ -109,9 +110,7 @@ class ProtocolArrays:
         driver().device(device).synchronize_stream(stream)  # the values may be freed now
         return made
 
-    def columns(
-        self, values: Sequence[Any], shape: tuple[int, ...], dtype: str, device: int, stream: int
-    ) -> Any:
+    def columns(self, values: Sequence[Any], shape: Shape, dtype: str, device: int, stream: int) -> Any:
         """Not supported: nothing here concatenates arrays."""
         raise InputError(
             f"arrays by name need PyTorch, CuPy or JAX; expected one array {shape} for all, or numbers.",
@@ -199,7 +198,7 @@ def is_lent_on_device(value: Any) -> bool:
     return int(value.__dlpack_device__()[0]) in (dlpack.CUDA, dlpack.CUDA_MANAGED)
 
 
-def _by_numba(shape: tuple[int, ...], dtype: str, device: int, stream: int) -> Any:
+def _by_numba(shape: Shape, dtype: str, device: int, stream: int) -> Any:
     cuda: Any = sys.modules["numba.cuda"]
     with cuda.gpus[device]:
         return cuda.device_array(shape, dtype)

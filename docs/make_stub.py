@@ -28,6 +28,8 @@ def _origins(module: str) -> dict[str, tuple[str, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             found |= {each.asname or each.name: (node.module or "", each.name) for each in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {each.asname or each.name: (each.name, "") for each in node.names}
     return found
 
 
@@ -52,7 +54,7 @@ class Stub:
             origin = _origin(module, name)
             if origin is None:
                 continue
-            alias = f"_{origin[1]}"
+            alias = f"_{origin[1] or origin[0]}"
             while self._imports.setdefault(alias, origin) != origin:
                 alias = f"_{alias}"
             text = re.sub(rf"(?<![\w.'\"]){name}\b", alias, text)
@@ -88,10 +90,10 @@ class Stub:
                     listed = ", ".join(f"{each} as {each}" for each in shared)
                     names.append(f"from {node.module} import {listed}\n")
         own = [
-            f"from {module} import {name} as {alias}\n"
+            f"from {module} import {name} as {alias}\n" if name else f"import {module} as {alias}\n"
             for alias, (module, name) in sorted(self._imports.items())
         ]
-        return "\n".join([HEAD, "".join(names + own), "__version__: str\n", *bodies])
+        return "\n".join([HEAD, "".join(names + own), "__version__: str\n__all__: list[str]\n", *bodies])
 
 
 def main() -> None:

@@ -407,7 +407,7 @@ MISTAKES: dict[str, dict[str, Callable[[], Any]]] = {
         "unknown law": lambda: fa.control.controller_code(fa.load("puma560"), "computed torque"),
     },
     "An FMU for Simulink, Modelica and others": {
-        "version as text": lambda: fa.fmu(fa.load("panda"), "panda.fmu", version="2.0"),
+        "version as text": lambda: fa.fmu(fa.load("panda"), "panda.fmu", version="2.0"),  # type: ignore[arg-type]
         "springs": springs,
     },
     "A page for the browser": {

@@ -96,11 +96,11 @@ def short_row(t: Any, q: Any, qd: Any, reference: Any) -> Any:
         (study, {"motors": [1, 2]}, "study, motors: expected Mapping, got [1, 2]."),
         (study, {"figures": 3}, "study, figures: expected a name or a list of names, got 3."),
         (study, {"vary": {"part1.mass": np.array(1.0)}}, "vary, 'part1.mass': expected a distribution"),
-        (study, {"torque": [1, [2, 3]]}, "study, torque: expected rows of equal length, got [1, [2, 3]]."),
+        (study, {"torque": [1, [2, 3]]}, "study, torque[2]: expected a number, got [2, 3]."),
         (
             study,
             {"design": "grid", "rows": "x"},
-            "study, rows: expected a whole number of at least 1, got 'x'.",
+            "study, rows: expected a whole number from 1 to 4294967296, got 'x'.",
         ),
         (
             generate,
@@ -123,7 +123,11 @@ def short_row(t: Any, q: Any, qd: Any, reference: Any) -> Any:
             "controller, law: index 2 is out of bounds for axis 0 with size 2. It is called with q and qd of",
         ),
         (simulate, {"summaries": ["work"]}, "simulate, summaries: expected Summary, got 'work'."),
-        (simulate, {"effort_limits": [1, [2]]}, "simulate, effort_limits: expected bool, got [1, [2]]."),
+        (
+            simulate,
+            {"effort_limits": [1, [2]]},
+            "simulate, effort_limits: expected true or false, got [1, [2]].",
+        ),
         (excite, {"noise": 1e-300}, "excite, noise: expected a number above 0, or one per joint, got"),
         (excite, {"duration": 1e-300}, "excite, duration: must be at least 1e-06, got 1e-300."),
         (identify, {"load": np.array([0, 1])}, "identify, load: expected true or false, got array([0, 1])."),

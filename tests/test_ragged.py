@@ -58,7 +58,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "control.StateFeedback": {"arm": ELASTIC, "motion": SMOOTH},
 }
 # Messages that name what is made of the argument.
-NAMED = {"values": "rpy", "orientation": "rpy", "poses": "T", "near": "near"}
+NAMED = {"values": "rpy", "orientation": "rpy", "poses": "T", "near": "near", "most": "gains"}
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any], str]]:

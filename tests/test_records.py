@@ -18,7 +18,8 @@ from forearm.arm.joint import Frame
 from forearm.arm.link import Link
 from forearm.errors import ForearmError, InputError, Keyword, Sentence, located, spelled
 from forearm.reading.fields import ChoiceField, MapField, NumberField, ObjectField, TextField
-from forearm.records import choice, declaration, flat, number, record, table_of
+from forearm.records import called, choice, declaration, flat, number, record, table_of
+from forearm.studies.sampling.distributions import Uniform
 
 SOURCE = Path(__file__).parent.parent / "src" / "forearm"
 # Fields that a record cannot be made without, or that go together.
@@ -35,6 +36,19 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "Elasticity": {"stiffness": 9e3},
     "Encoder": {"bits": 8},
     "Tachometer": {"bits": 8, "span": 2.0},
+    "CatalogueMotor": {"torque_constant": 0.1, "resistance": 1.0},
+    "Choice": {"values": (1.0, 2.0)},
+    "DocumentFigure": {"document": "swartz", "place": "1"},
+    "Event": {"t": 0.1, "kind": "stop"},
+    "Item": {"document": "swartz", "id": "a", "place": "1", "kind": "recomputed"},
+    "LogNormal": {"median": 1.0, "sigma": 0.1},
+    "LogUniform": {"low": 1.0, "high": 2.0},
+    "Normal": {"mean": 0.0, "std": 1.0},
+    "PrintedValue": {"label": "a", "printed": "1", "kind": "recomputed"},
+    "RolloutPlan": {"steps": 3, "step": 1e-3},
+    "Triangular": {"low": 0.0, "mode": 0.5, "high": 1.0},
+    "Uniform": {"low": 0.0, "high": 1.0},
+    "Variable": {"name": "mass", "distribution": Uniform(0.0, 1.0)},
     "Request": {"waypoints": ((0.0, 0.0), (1.0, 0.5))},
 }
 TOGETHER: dict[tuple[str, str], dict[str, Any]] = {
@@ -102,7 +116,7 @@ def test_a_field_refuses_what_it_cannot_be(cls: type, name: str) -> None:
     for value in wrong:
         with pytest.raises(ForearmError) as error:
             with_field(cls, name, value)
-        assert error.value.place[0].split()[0] == cls.__name__.lower(), str(error.value)
+        assert error.value.place[0].split()[0] == called(cls.__name__), str(error.value)
         assert error.value.place[1].startswith(name), str(error.value)
 
 

@@ -13,7 +13,7 @@ import pytest
 from sweeps import long
 from texts import arms, digests, recorded
 
-NOISE = Path(__file__).parent / "rounding_noise.py"
+NOISE = Path(__file__).parent.parent / "tools" / "rounding_noise.py"
 NOISY = ["puma560", "stanford-dhanaraj3", "chain3", "geared", "elastic"]
 LONGEST = {
     "cmu-dd",

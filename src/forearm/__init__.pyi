@@ -71,9 +71,10 @@ from forearm.identification.requests import TorqueSensing as _TorqueSensing
 from forearm.kernels.traced_controller import TracedController as _TracedController
 from forearm.trajectories.planning import Wanted as _Wanted
 from forearm.identification.requests import Weighting as _Weighting
-from forearm.fmi.export import os as _os
+import os as _os
 
 __version__: str
+__all__: list[str]
 
 def excite(
     arm: _Arm,

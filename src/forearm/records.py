@@ -179,7 +179,7 @@ class RecordField:
 
 def check_fields(instance: Any) -> None:
     """Read each declared field of a record under construction; None stands for one that is absent."""
-    where = type(instance).__name__.lower()
+    where = called(type(instance).__name__)
     if isinstance(name := getattr(instance, "name", None), str):
         where += f" {shorten(name)}"
     for f in dataclasses.fields(instance):
@@ -201,7 +201,7 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
         signature = inspect.signature(function)
         own = signature.parameters
         *_, where = function.__qualname__.removesuffix(".__init__").split(".")
-        where = where.lower() if function.__name__ == "__init__" else where
+        where = called(where) if function.__name__ == "__init__" else where
 
         @functools.wraps(function)
         def call(*args: Any, **given: Any) -> T:
@@ -211,10 +211,10 @@ def flat(**records: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
                     raise InputError(f"there is no parameter {key!r}: {suggest(key, [*own, *owner])}", where)
                 parts.setdefault(owner[key], {})[key] = given.pop(key)
             for name, cls in records.items():
-                if name in parts:
-                    given[name] = _filled(given.get(name), cls, parts[name], where)
-                elif given.get(name) is not None:
+                if given.get(name) is not None:
                     check_kind(given[name], cls, f"{where}, {name}")
+                if name in parts:
+                    given[name] = filled(given.get(name), cls, parts[name], where)
             return function(*args, **given)
 
         call.__signature__ = signature.replace(parameters=_flattened(own, records))  # type: ignore[attr-defined]
@@ -235,7 +235,12 @@ def with_fields(cls: type[T]) -> type[T]:
     return cls
 
 
-def _filled(given: Any, cls: type, fields: dict[str, Any], where: str) -> Any:
+def called(name: str) -> str:
+    """What messages call a class: motor, but DAC and PathLimits."""
+    return name.lower() if name.istitle() else name
+
+
+def filled(given: Any, cls: type, fields: dict[str, Any], where: str) -> Any:
     """The record with these fields; errors name the function, whose keywords they were."""
     try:
         return cls(**fields) if given is None else dataclasses.replace(given, **fields)

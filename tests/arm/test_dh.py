@@ -79,7 +79,7 @@ def test_the_printed_matrices() -> None:
     standard = [[ct, -s * ca, s * sa, a * ct], [s, ct * ca, -ct * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]]
     modified = [[ct, -s, 0, a], [s * ca, ct * ca, -sa, -sa * d], [s * sa, ct * sa, ca, ca * d], [0, 0, 0, 1]]
     for convention, printed in (("standard", standard), ("modified", modified)):
-        arm = from_dh("x", [[a, alpha, d, theta]], convention=convention)
+        arm = from_dh("x", [[a, alpha, d, theta]], convention=convention)  # type: ignore[arg-type]
         assert_near(forward(arm, [0.0]), np.array(printed), 1e-15)
 
 

@@ -120,5 +120,5 @@ def test_volts_drive_a_step() -> None:
     assert "by the method rk3" in source.header
     for wrong in ({"drive": "current"}, {"method": "radau"}):
         with pytest.raises(fa.ForearmError, match=next(iter(wrong))):
-            fa.generate(arm, "integration_step", **wrong)
+            fa.generate(arm, "integration_step", **wrong)  # type: ignore[arg-type]
     assert [breaking_loose(x, 1.5, -1.0) for x in (2.0, -2.0, 1.5, np.nan)] == [1.0, -1.0, 0.0, 0.0]

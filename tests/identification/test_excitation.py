@@ -222,7 +222,7 @@ def test_files_hold_it(tmp_path: Path) -> None:
     after = fa.excite(driven_arm(), 2.0, harmonics=2, starts=1, noise=NOISE, step=0.01, after=[path])
     assert excitation(after).earlier == 1
     for change, said in (
-        ('"coefficients": [[1.0], [2.0], [0.5]]', "as many cosines as sines, got 3 rows"),
+        ('"coefficients": [[1.0], [2.0], [0.5]]', "as many cosines as sines, got shape"),
         ('"coefficients": [[1.0, 1.0], [2.0, 2.0]]', "expected rows of 1 numbers"),
         ('"coefficients": [[1.0], [0.0], [0.0], [0.0]]', "not at rest at its ends"),
     ):

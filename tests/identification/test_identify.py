@@ -200,7 +200,7 @@ def test_what_is_asked_wrongly_is_said() -> None:
     with pytest.raises(InputError, match="expected at least one log, got none"):
         fa.identify(TRUE, [], torque_side="motor")
     with pytest.raises(InputError, match=r"friction: expected one of .*, got 'sticky'"):
-        fa.identify(TRUE, log, torque_side="motor", friction="sticky")
+        fa.identify(TRUE, log, torque_side="motor", friction="sticky")  # type: ignore[arg-type]
 
 
 def test_too_few_rows_are_refused() -> None:

@@ -222,7 +222,7 @@ def test_a_converter_of_a_request_and_of_its_file(tmp_path: Path) -> None:
         with pytest.raises(fa.InputError, match=said):
             fa.plan(arm, path)
     path.write_text(text.replace("gain = 1.7", "gain = 0"), encoding="utf-8")
-    with pytest.raises(fa.InputError, match=r"go\.toml, DAC, gain: expected a nonzero number"):
+    with pytest.raises(fa.InputError, match=r"go\.toml, DAC, gain: must not be 0"):
         fa.plan(arm, path)
 
 

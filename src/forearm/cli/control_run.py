@@ -9,14 +9,13 @@ from forearm.cli.controlled import controlled
 from forearm.cli.loading import load
 from forearm.cli.loop_options import CHANGES, DAC_OPTIONS, GAINS, INERTIAS, LOOP, SAMPLING, plant_options
 from forearm.cli.motions import COLUMNS, MOTION_HELP, read_plan
-from forearm.cli.options import ARM, JSON, SECONDS, Added, Group, Option
+from forearm.cli.options import ARM, JSON, SECONDS, Group, Option
 from forearm.cli.progress import ProgressBar
-from forearm.cli.simulate import add_files, check_run_files, finish_run
+from forearm.cli.simulate import FILES, finish_run
 
 
 def _run(given: argparse.Namespace) -> int:
     """Plan, run the controller and show the tracking error."""
-    check_run_files(given)
     arm = load(given.arm, hand=given.hand)
     with ProgressBar(f"planning for {arm.name}"):
         motion = read_plan(given, arm, given.motion)
@@ -45,7 +44,7 @@ COMMAND = Command(
         Group("unmodelled by the controller", (*plant_options("none"), *CHANGES)),
         LOOP,
         DAC_OPTIONS,
-        Added(add_files),
+        FILES,
     ),
     _run,
     "One controller along a motion: request, trajectory, torques, feedback.",

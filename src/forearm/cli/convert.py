@@ -13,7 +13,7 @@ from forearm.cli.command import ARM_HELP, Command
 from forearm.cli.loading import READING, load, reading_of
 from forearm.cli.numbers import plain_float
 from forearm.cli.options import HAND, JSON, RIGID, ROOT, Option, finish
-from forearm.errors import InputError, located, shorten
+from forearm.errors import ForearmError, InputError, shorten
 from forearm.reading.fields import FlagField
 from forearm.tables import Report
 
@@ -53,10 +53,14 @@ def _with_drive(arm: Arm, part: str, text: str) -> Arm:
             f"expected [JOINT:]NAME=X,..., such as joint2:viscous=0.5, got {shorten(text)}.", f"--{part}"
         )
     fields = {name.strip(): _figure(part, text, word.strip()) for name, _, word in pairs}
-    with located(f"--{part} {shorten(text)}"):
+    try:
         return arm.with_drives(
             {joint.strip(): {part: fields}} if colon else None, **({} if colon else {part: fields})
         )
+    except ForearmError as error:
+        inside = (name for name in error.place if name not in ("with_drives", part))
+        error.place = (f"--{part} {shorten(text)}", *inside)
+        raise
 
 
 def _figure(part: str, text: str, word: str) -> float | str:

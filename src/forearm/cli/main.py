@@ -113,6 +113,7 @@ def _called(words: list[str]) -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of files that Ctrl-C leaves to be closed
         warnings.showwarning = _show_warning
         try:
             check_files(given)

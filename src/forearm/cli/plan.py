@@ -26,7 +26,8 @@ from forearm.cli.options import (
 )
 from forearm.cli.plan_goals import OPTIONS, USUAL_SPEED, check_goals, goals_named, is_request, planned
 from forearm.cli.progress import ProgressBar
-from forearm.errors import InputError
+from forearm.drives.motor import constants_of
+from forearm.errors import InputError, located
 from forearm.kinematics.orientation import FORMS
 from forearm.logs.table import ENDINGS
 from forearm.reading.fields import ChoiceField, FlagField, NumberField, WholeField
@@ -78,6 +79,9 @@ def _run(given: argparse.Namespace) -> int:
     _check_phase(given)
     arm = load(given.arm, hand=given.hand)
     dac = read_dac(given, arm)
+    if given.dac_range is not None:
+        with located("--dac-range"):
+            constants_of(arm)  # raises an error that names joints without them
     with ProgressBar(f"planning for {arm.name}") as bar, goals_named(given, arm):
         plan = planned(given, arm, dac, bar)
     if isinstance(plan.motion, HandLine) and not plan.motion.feasible:
@@ -167,7 +171,7 @@ COMMAND = Command(
             "request", "waypoints and limits (.toml), or a saved motion (.json) or log", "REQUEST", count="?"
         ),
         state("q", "start configuration, without a request file, rad (m) (default: zero)"),
-        dataclasses.replace(DEGREES, help="angles and their limits are in degrees, not radians"),
+        DEGREES,
         Option(
             "--step",
             "sampling period of the output, s, above 0 (default: 0.001)",

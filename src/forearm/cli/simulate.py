@@ -26,24 +26,13 @@ from forearm.cli.loop_options import (
     read_dac,
 )
 from forearm.cli.motions import MOTION_HELP, columns_of, read_plan
-from forearm.cli.options import (
-    ARM,
-    DEGREES,
-    JSON,
-    RIGID,
-    Group,
-    Option,
-    check_files,
-    derived,
-    finish,
-    plot,
-    state,
-)
+from forearm.cli.options import ARM, DEGREES, JSON, RIGID, Group, Option, derived, finish, plot, state
 from forearm.cli.outputs import PAGES
 from forearm.cli.progress import ProgressBar
 from forearm.cli.states import read_per_joint, read_state
 from forearm.cli.terminal import complain
-from forearm.errors import InputError, shorten
+from forearm.drives.motor import constants_of
+from forearm.errors import InputError, located, shorten
 from forearm.interpreter.listing import energies_at_end, events_listed
 from forearm.logs.table import ENDINGS
 from forearm.reading.fields import FlagField, NumberField
@@ -159,16 +148,6 @@ def _arm(given: argparse.Namespace) -> Arm:
     return arm if given.controller is not None else changed_arm(given, arm)
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """Output of a simulation, for commands that are not lists of options yet."""
-    FILES.add_to(parser)
-
-
-def check_run_files(given: argparse.Namespace) -> None:
-    """Refuse files that could not be written, for the same commands."""
-    check_files(argparse.Namespace(**vars(given), options=FILES.options))
-
-
 def _check(given: argparse.Namespace) -> None:
     """Refuse impossible requests before the work starts."""
     if given.linear and given.torque_file is None and given.voltage_file is None:
@@ -203,9 +182,18 @@ def _check(given: argparse.Namespace) -> None:
 
 def _drive(given: argparse.Namespace, arm: Arm) -> tuple[dict[str, Any], Plan | None]:
     """What drives the arm, as keyword arguments, and the plan that it is from; nothing is zero torque."""
-    name = next((option.dest for option in INPUTS if getattr(given, option.dest) is not None), None)
-    if name is None:
+    option = next((option for option in INPUTS if getattr(given, option.dest) is not None), None)
+    if option is None:
         return {}, None
+    drive, motion = _read_drive(given, arm, option.dest)
+    if "voltage" in drive:
+        with located(option.name):
+            constants_of(arm)  # raises an error that names joints without them
+    return drive, motion
+
+
+def _read_drive(given: argparse.Namespace, arm: Arm, name: str) -> tuple[dict[str, Any], Plan | None]:
+    """The same from the option of this name."""
     value = getattr(given, name)
     if name in ("plan", "plan_voltage"):
         motion: Plan = read_plan(given, arm, value)

@@ -146,7 +146,7 @@ class DAC:
 
     def __post_init__(self) -> None:
         if self.bits is not None and self.span is None:
-            raise InputError(f"{self.bits} bits need a span to divide; give it in V.", "dac", "bits")
+            raise InputError(f"{self.bits} bits need a span to divide; give it in V.", "DAC", "bits")
 
     def out(self, voltage: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
         """DACOut for the commanded voltages, quantised and limited, and whether it saturates."""
@@ -183,7 +183,7 @@ def amplifier_gains(arm: Arm, dac: DAC) -> Floats:
         raise InputError(
             f"got {dac.gain:g}, but motors of {arm.name!r} have their own amplifier_gain. "
             "Omit the DAC's, or change the arm's.",
-            "dac",
+            "DAC",
             "gain",
         )
     return np.array([1.0 if gain is None else gain for gain in given], dtype=np.float64)

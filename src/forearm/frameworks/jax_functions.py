@@ -15,7 +15,7 @@ from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import refuse
 from forearm.kernels.function_names import check_precision
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.rollout_arguments import Drive, RolloutPlan, required
+from forearm.kernels.rollout_arguments import RolloutDrive, RolloutPlan, required
 from forearm.records import flat
 from forearm.values import check_choice
 
@@ -96,7 +96,7 @@ class JaxFunctions:
         """
         from forearm.frameworks.jax_rollout import simulate
 
-        drive = Drive(torque=torque, voltage=voltage)
+        drive = RolloutDrive(torque=torque, voltage=voltage)
         return simulate(self.kernel, (q0, qd0), required(plan), drive, parameters)
 
     def _function(self, names: Names, by_name: bool = False) -> JaxFunction:

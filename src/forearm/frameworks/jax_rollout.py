@@ -21,7 +21,7 @@ from forearm.frameworks.jax_handler_ir import HandledFunction
 from forearm.kernels.batch_rollout import Rollout, request_of
 from forearm.kernels.compiled import Shape
 from forearm.kernels.dispatch import refuse
-from forearm.kernels.rollout_arguments import Drive, Driven, RolloutPlan, ambiguous
+from forearm.kernels.rollout_arguments import RolloutDrive, RolloutDriver, RolloutPlan, ambiguous
 from forearm.kernels.rollout_gradient import refuse_sticking
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, rollout_of
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
-    kernel: Kernel, states: tuple[Any, Any], plan: RolloutPlan, drive: Drive, parameters: Any
+    kernel: Kernel, states: tuple[Any, Any], plan: RolloutPlan, drive: RolloutDrive, parameters: Any
 ) -> Rollout:
     """Simulate as in `JaxFunctions.simulate`."""
     n, driven = kernel.arm.n, drive.driven
@@ -113,7 +113,7 @@ class JaxRollout:
         """The rollout as a function of arrays, whose results have these shapes for one arm."""
         first = arrays[0]
         batch = first.shape[: first.ndim - of.inputs[0]]
-        driven, n = Driven(self.what, self.what, None), self.kernel.arm.n
+        driven, n = RolloutDriver(self.what, self.what, None), self.kernel.arm.n
         request = request_of(self.kernel.to("cpu"), self.plan.method, driven, n)
         if gradient:
             request = replace(request, function=ROLLOUT_GRADIENT)

@@ -17,7 +17,7 @@ from forearm.frameworks.torch_evaluation import PARAMETERS, Evaluation, Tensor, 
 from forearm.frameworks.torch_operator import OPERATOR, evaluate, is_compiling
 from forearm.kernels.batch_rollout import Rollout
 from forearm.kernels.compiled import Names, Shape, Slot
-from forearm.kernels.rollout_arguments import Drive, RolloutPlan, ambiguous, plan_of
+from forearm.kernels.rollout_arguments import RolloutDrive, RolloutPlan, ambiguous, plan_of
 
 ONLY_BACKWARDS = (
     "k.torch.simulate: rollouts support reverse mode only, once: use .backward(), torch.autograd.grad, "
@@ -116,7 +116,7 @@ def simulate(
 ) -> Rollout:
     """Simulate as in `k.torch.simulate`."""
     if not is_compiling():  # Python compilers cannot follow records; then it is checked when it runs
-        RolloutPlan(**run), Drive(**driving)
+        RolloutPlan(**run), RolloutDrive(**driving)
     n, steps = kernel.kernel.arm.n, run["steps"]
     what = "torque" if driving["voltage"] is None else "voltage"
     given = driving[what]

@@ -18,7 +18,7 @@ from forearm.kernels.arrays import Array, DType, apart, as_numbers, copied, resu
 from forearm.kernels.compiled import Shape
 from forearm.kernels.dispatch import Call, Parameters, parameter_values
 from forearm.kernels.rollout_arguments import (
-    Driven,
+    RolloutDriver,
     RolloutInputs,
     RolloutPlan,
     batch_of,
@@ -131,13 +131,13 @@ def simulate(
     return rollout_with(copied(results, asked), sums, plan, inputs)
 
 
-def of_machine_code(driven: Driven, drive: Array, parameters: Array) -> list[Array]:
+def of_machine_code(driven: RolloutDriver, drive: Array, parameters: Array) -> list[Array]:
     """What drives the arms, parameters, and reference, in the order of the machine code's arguments."""
     nothing = np.empty(0, drive.dtype)
     return [drive, parameters, nothing] if driven.controller is None else [nothing, parameters, drive]
 
 
-def whole_numbers(plan: RolloutPlan, driven: Driven, given: RolloutArrays) -> list[int]:
+def whole_numbers(plan: RolloutPlan, driven: RolloutDriver, given: RolloutArrays) -> list[int]:
     """The integer arguments of the machine code after the number of arms."""
     q0, qd0, parameters = (state_stride(x.shape) for x in (given.q0, given.qd0, given.parameters))
     strides, period = (*given.drive_strides, parameters, 0, 0), 1
@@ -167,7 +167,7 @@ def arrays_of(
     owner: RolloutOwner,
     states: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
-    driven: Driven,
+    driven: RolloutDriver,
     parameters: Parameters | None,
 ) -> RolloutArrays:
     """All inputs as arrays that machine code can read."""
@@ -206,7 +206,7 @@ def beside(parameters: Array, gains: Array) -> Array:
 
 
 def request_of(
-    owner: RolloutOwner, method: str, driven: Driven, width: int, inputs: RolloutInputs = NO_INPUTS
+    owner: RolloutOwner, method: str, driven: RolloutDriver, width: int, inputs: RolloutInputs = NO_INPUTS
 ) -> RolloutRequest:
     """The compile request; `reference` rows of a controller have this width."""
     voltage, law, digest, controller = driven.kind == "voltage", None, "", driven.controller

@@ -21,9 +21,9 @@ from forearm.kernels.dispatch import Call, Parameters, keywords, run
 from forearm.kernels.function_names import ELASTIC, check_names, check_precision, open_parameters
 from forearm.kernels.fused import Fused
 from forearm.kernels.locks import making
-from forearm.kernels.rollout_arguments import Drive, RolloutInputs, RolloutPlan, required
+from forearm.kernels.rollout_arguments import RolloutDrive, RolloutInputs, RolloutPlan, required
 from forearm.kernels.thread_pool import WORTH
-from forearm.records import flat
+from forearm.records import filled, flat
 from forearm.values import check_choice, names_in
 
 if TYPE_CHECKING:
@@ -271,9 +271,10 @@ class Kernel:
 
         Args:
             T: pose in the base frame, (4, 4) or (B, 4, 4).
-            start, link, position_only, limits, tolerance, starts, seed, most_steps: as for
-                `fa.kinematics.inverse_numeric`.
+            start, link: as for `fa.kinematics.inverse_numeric`.
             threads: as in every method of `Kernel`.
+            position_only, limits, tolerance, starts, seed, most_steps: as for
+                `fa.kinematics.inverse_numeric`.
         """
         if self.dtype != "float64" or self.parameters:
             what = "float64" if not self.parameters else "an arm without open parameters"
@@ -281,7 +282,7 @@ class Kernel:
         with making():
             from forearm.kinematics.numerical import NumericOptions, solve_numeric
 
-        asked = NumericOptions(**numeric_options(**options))
+        asked = filled(None, NumericOptions, dict(options), "inverse_numeric")
         if self.device == CPU:
             return solve_numeric(self.arm, T, start, link, asked, threads, self.cpu)
         with making():
@@ -407,14 +408,14 @@ class Kernel:
 
         return simulate_on_device(self, (q0, qd0), plan, inputs, call, self._index)
 
-    @flat(plan=RolloutPlan, drive=Drive)
+    @flat(plan=RolloutPlan, drive=RolloutDrive)
     def simulate_gradient(
         self,
         states: tuple[ArrayLike, ArrayLike],
         weights: tuple[ArrayLike, ArrayLike],
         *,
         plan: RolloutPlan | None = None,
-        drive: Drive | None = None,
+        drive: RolloutDrive | None = None,
         threads: int | None = None,
         parameters: Parameters | None = None,
     ) -> RolloutGradient:
@@ -434,7 +435,7 @@ class Kernel:
         with making():
             from forearm.kernels.rollout_gradient import checked, run_on_host, simulate_gradient
 
-        plan, drive = required(plan), drive or Drive()
+        plan, drive = required(plan), drive or RolloutDrive()
         driven = checked(self, plan, drive, states, weights)
         if self.device == CPU:
             on_host = partial(run_on_host, threads=threads)

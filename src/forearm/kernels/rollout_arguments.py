@@ -16,6 +16,7 @@ from forearm.errors import InputError
 from forearm.kernels.compiled import Shape
 from forearm.kernels.rollout_summary import Summary
 from forearm.kernels.traced_controller import TracedController, as_controller, check_steps
+from forearm.reading.fields import ObjectField
 from forearm.records import declared, flag, number, record, set_field
 from forearm.values import check_choice, check_kind
 
@@ -36,22 +37,6 @@ class StepsField:
     def schema(self) -> dict[str, Any]:
         """A whole number."""
         return {"type": "integer", "minimum": self.minimum, "description": self.doc}
-
-
-@dataclass(frozen=True)
-class ObjectField:
-    """A value that no file holds, checked where it is used."""
-
-    doc: str
-    unit: str = ""
-
-    def read(self, value: Any, place: str) -> Any:
-        """The value itself."""
-        return value
-
-    def schema(self) -> dict[str, Any]:
-        """Its description."""
-        return {"description": self.doc}
 
 
 @dataclass(frozen=True)
@@ -114,7 +99,7 @@ def plan_of(steps: int, step: float, method: str, record: int | None) -> Rollout
     return RolloutPlan(steps=steps, step=step, method=method, record=record)
 
 
-class Driven(NamedTuple):
+class RolloutDriver(NamedTuple):
     """What drives the arms, by its `kind`: torques, voltages, or the reference of a controller."""
 
     kind: str
@@ -128,11 +113,11 @@ class Driven(NamedTuple):
 
 
 @record
-class Drive:
+class RolloutDrive:
     """What drives the arms of a rollout: at most one of torque, voltage and controller, else zero torques."""
 
-    torque: Any = declared(ObjectField(HOW, "N m (N)"), default=None)
-    voltage: Any = declared(ObjectField(HOW, "V"), default=None)
+    torque: Any = declared(ObjectField(HOW, unit="N m (N)"), default=None)
+    voltage: Any = declared(ObjectField(HOW, unit="V"), default=None)
     controller: Any = declared(
         ObjectField("a law over symbols, or a `TracedController` with a reference, a period or voltages"),
         default=None,
@@ -148,18 +133,18 @@ class Drive:
             set_field(self, "controller", as_controller(self.controller))
 
     @property
-    def driven(self) -> Driven:
+    def driven(self) -> RolloutDriver:
         """What drives the arms."""
         if (controller := self.controller) is not None:
             row = np.empty(0) if controller.reference is None else controller.reference
-            return Driven("controller", "controller, reference", row, controller)
+            return RolloutDriver("controller", "controller, reference", row, controller)
         if self.voltage is not None:
-            return Driven("voltage", "voltage", self.voltage)
-        return Driven("torque", "torque", 0.0 if self.torque is None else self.torque)
+            return RolloutDriver("voltage", "voltage", self.voltage)
+        return RolloutDriver("torque", "torque", 0.0 if self.torque is None else self.torque)
 
 
 @record
-class RolloutInputs(Drive):
+class RolloutInputs(RolloutDrive):
     """What drives the arms of a rollout, whether efforts are limited, and what is accumulated."""
 
     summaries: Sequence[Summary] = declared(
@@ -172,7 +157,7 @@ class RolloutInputs(Drive):
     effort_limits: bool = flag("whether motor torques saturate at the joints' max_effort", default=False)
 
     def __post_init__(self) -> None:
-        Drive.__post_init__(self)
+        RolloutDrive.__post_init__(self)
         check_kind(self.summaries, (list, tuple), "inputs, summaries")
         for summary in self.summaries:
             check_kind(summary, Summary, "inputs, summaries")

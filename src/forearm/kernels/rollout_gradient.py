@@ -24,7 +24,7 @@ from forearm.kernels.batch_rollout import (
 )
 from forearm.kernels.compiled import Names, Shape
 from forearm.kernels.dispatch import Parameters
-from forearm.kernels.rollout_arguments import Drive, Driven, RolloutPlan, state_stride
+from forearm.kernels.rollout_arguments import RolloutDrive, RolloutDriver, RolloutPlan, state_stride
 from forearm.kernels.rollout_request import ROLLOUT_GRADIENT, RolloutRequest, rollout_of
 from forearm.kernels.traced_controller import TracedController, check_steps
 
@@ -65,7 +65,7 @@ def simulate_gradient(
     states: tuple[ArrayLike, ArrayLike],
     weights: tuple[ArrayLike, ArrayLike],
     plan: RolloutPlan,
-    driven: Driven,
+    driven: RolloutDriver,
     parameters: Parameters | None,
     run: Callable[[GradientCall], None],
 ) -> RolloutGradient:
@@ -115,12 +115,14 @@ def run_on_host(call: GradientCall, threads: int | None) -> None:
     run_rows(rollout_of(call.request), arrays, call.rows, [*call.numbers, plan.step], work, threads)
 
 
-def scratch_row(plan: RolloutPlan, driven: Driven, n: int) -> int:
+def scratch_row(plan: RolloutPlan, driven: RolloutDriver, n: int) -> int:
     """Size of one arm's scratch memory: states between two records, and the controller's outputs."""
     return plan.segment * (2 if driven.controller is None else 3) * n
 
 
-def whole_numbers(plan: RolloutPlan, driven: Driven, given: RolloutArrays, by_record: bool) -> list[int]:
+def whole_numbers(
+    plan: RolloutPlan, driven: RolloutDriver, given: RolloutArrays, by_record: bool
+) -> list[int]:
     """The integer arguments of the machine code after the number of arms, in its order."""
     strides, controller = given.drive_strides, driven.controller
     made = [plan.steps, plan.segment, plan.records, *(strides if controller is None else (0, 0))]
@@ -128,7 +130,9 @@ def whole_numbers(plan: RolloutPlan, driven: Driven, given: RolloutArrays, by_re
     return made if controller is None else [*made, controller.period, *strides]
 
 
-def checked(owner: RolloutOwner, plan: RolloutPlan, drive: Drive, states: object, weights: object) -> Driven:
+def checked(
+    owner: RolloutOwner, plan: RolloutPlan, drive: RolloutDrive, states: object, weights: object
+) -> RolloutDriver:
     """What drives the arms; raises for what has no gradient, and for what is no pair of arrays."""
     refuse_sticking(owner.arm, tuple(owner.parameters))
     check_steps(plan.record, "simulate_gradient, record", 1)

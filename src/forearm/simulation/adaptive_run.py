@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.elastic import link_side
-from forearm.errors import InputError
+from forearm.errors import Advice, InputError, Sentence
 from forearm.simulation.adaptive import Controls, integrate
 from forearm.simulation.events import EventFunction
 from forearm.simulation.inputs import Input, periods
@@ -70,9 +70,15 @@ def adaptive_run(setup: Setup) -> Course:
     # each period has at least one sample
     if converter and not setup.drive.is_constant and duration / converter.period * n > MOST_NUMBERS:
         raise InputError(
-            f"{duration:g} s contain {duration / converter.period:.3g} converter periods of "
-            f"{converter.period:g} s; of {n} joints at most {MOST_NUMBERS // n} are stored. Use a shorter "
-            "duration and continued=, or a longer period, or fixed steps with Sampling(record=...).",
+            Sentence(
+                f"{duration:g} s contain {duration / converter.period:.3g} converter periods of "
+                f"{converter.period:g} s; of {n} joints at most {MOST_NUMBERS // n} are stored. Use a "
+                "shorter duration and ",
+                Advice("continued=", "--continue"),
+                ", or a longer period, or fixed steps with ",
+                Advice("Sampling(record=...)", "--record"),
+                ".",
+            ),
             "simulate",
         )
     return PiecewiseRun(setup).run()

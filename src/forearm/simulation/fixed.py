@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forearm.arm.arm import Arm
-from forearm.errors import InputError
+from forearm.errors import Advice, InputError, Sentence
 from forearm.kernels.rollout import Simulator, State
 from forearm.simulation.inputs import Input
 from forearm.simulation.jamming import jams_within
@@ -272,7 +272,12 @@ def check_record(arm: Arm, steps: int, record: int) -> None:
     """Refuse a run whose record would not fit into memory."""
     if (steps // record + 2) * arm.n > MOST_NUMBERS:
         raise InputError(
-            f"{steps} steps of {arm.n} joints are too many to record; record every tenth with "
-            "sampling=Sampling(record=10), or simulate in parts with continued=.",
+            Sentence(
+                f"{steps} steps of {arm.n} joints are too many to record; record every tenth with ",
+                Advice("sampling=Sampling(record=10)", "--record 10"),
+                ", or simulate in parts with ",
+                Advice("continued=", "--continue"),
+                ".",
+            ),
             "simulate",
         )

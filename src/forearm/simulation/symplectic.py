@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from forearm.arm.arm import Arm
 from forearm.drives.coordinates import refuse_drive_states
 from forearm.drives.joint import drives_of
-from forearm.errors import InputError
+from forearm.errors import Advice, InputError, Keyword, Sentence
 from forearm.kernels.kept import kernel_of
 from forearm.simulation.fixed import check_record, straight
 from forearm.simulation.machine import simulator_of
@@ -122,16 +122,24 @@ def refuse_driven(arm: Arm, method: str, given: str | None) -> None:
     """
     if given is not None:
         raise InputError(
-            f"{method!r} is for undriven arms, got {given}. Remove the input, or use 'dp87'.", "simulate"
+            Sentence(
+                f"{method!r} is for undriven arms, got ", Keyword(given), ". Remove the input, or use 'dp87'."
+            ),
+            "simulate",
+            "method",
         )
     rubbing = [
         j.name for j in arm.joints if j.friction is not None or j.bearings or j.transmission is not None
     ]
     if rubbing or any(d.friction or d.depends_on_load for d in drives_of(arm)):
         raise InputError(
-            f"{method!r} is for arms without friction, got friction of {', '.join(rubbing) or arm.name}. Use "
-            "arm.rigid(), or method 'rk4' or 'dp45'.",
+            Sentence(
+                f"{method!r} is for arms without friction, got friction of "
+                f"{', '.join(rubbing) or arm.name}. ",
+                Advice("Use arm.rigid(), or method 'rk4' or 'dp45'.", "Add --rigid, or use 'rk4' or 'dp45'."),
+            ),
             "simulate",
+            "method",
         )
 
 

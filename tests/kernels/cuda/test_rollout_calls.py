@@ -25,7 +25,7 @@ from forearm.kernels.cuda import device_rollout
 from forearm.kernels.cuda.ptx import assembly
 from forearm.kernels.cuda.text import DEVICE_TARGETS, device_module
 from forearm.kernels.kernel import Kernel
-from forearm.kernels.rollout_arguments import Drive
+from forearm.kernels.rollout_arguments import RolloutDrive
 from forearm.kernels.rollout_gradient_ir import gradient_arguments, gradient_kernel_text
 from forearm.kernels.rollout_request import ARGUMENTS, OF_CONTROLLER, ROLLOUT, ROLLOUT_GRADIENT, rollout_of
 
@@ -51,7 +51,7 @@ def emulate(library: FakeLibrary, kernel: Kernel, function: str, driving: Any = 
     """
     controller = driving if isinstance(driving, fa.TracedController) else None
     width = N if controller is None else np.asarray(controller.reference).shape[-1]
-    drive = Drive(controller=controller, voltage=0.0 if driving == "voltage" else None)
+    drive = RolloutDrive(controller=controller, voltage=0.0 if driving == "voltage" else None)
     request = request_of(kernel, TOLD["method"], drive.driven, width)
     code = rollout_of(replace(request, function=function))
     pointers, whole = ARGUMENTS[function]
@@ -322,7 +322,7 @@ def test_gradients_that_do_not_fit_are_refused(torch: FakeTorch) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_gradients_are_assembled(dtype: str) -> None:
     """By LLVM, without anything that a GPU lacks."""
-    request = request_of(on_cpu(dtype), "rk4", Drive(controller=controller(4)).driven, 4)
+    request = request_of(on_cpu(dtype), "rk4", RolloutDrive(controller=controller(4)).driven, 4)
     program, target = replace(request, function=ROLLOUT_GRADIENT).program(), DEVICE_TARGETS[dtype]
     made = assembly(device_module([gradient_kernel_text("entry", program, target, 64)], target))
     entry = made[made.index(".visible .entry entry(") :].partition(")")[0]

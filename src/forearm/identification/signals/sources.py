@@ -123,7 +123,7 @@ def _array(value: Any, shape: tuple[int, ...], what: str) -> Floats:
     if array.ndim != len(shape) or array.shape[1:] != shape[1:]:
         text = ", ".join("T" if size < 0 else str(size) for size in shape)
         raise InputError(f"expected shape ({text}{',' if len(shape) == 1 else ''}), got {array.shape}.", what)
-    return array
+    return np.asarray(array)  # masked arrays and others as what they hold
 
 
 def _table(

@@ -35,7 +35,7 @@ from forearm.kernels.cuda.driver import driver
 from forearm.kernels.cuda.unknown_arrays import INTERFACE
 from forearm.kernels.dispatch import Call, Parameters, refuse
 from forearm.kernels.load_or_compile import About
-from forearm.kernels.rollout_arguments import Driven, RolloutInputs, RolloutPlan, batch_of, strides_of
+from forearm.kernels.rollout_arguments import RolloutDriver, RolloutInputs, RolloutPlan, batch_of, strides_of
 from forearm.kernels.rollout_request import ROLLOUT, RolloutRequest
 
 THREADS = 64  # threads per block, by measurement on an H200
@@ -146,7 +146,7 @@ class _DeviceRun:
 def device_inputs(
     near: LeadingArray,
     owner: RolloutOwner,
-    driven: Driven,
+    driven: RolloutDriver,
     plan: RolloutPlan,
     states: tuple[DeviceArray, DeviceArray],
     start: Shape | None,

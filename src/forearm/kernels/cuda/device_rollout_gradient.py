@@ -19,7 +19,7 @@ from forearm.kernels.cuda.dispatch import LeadingArray, check_on_host, refuse_th
 from forearm.kernels.cuda.driver import driver
 from forearm.kernels.cuda.unknown_arrays import INTERFACE
 from forearm.kernels.dispatch import Call
-from forearm.kernels.rollout_arguments import Driven, RolloutPlan
+from forearm.kernels.rollout_arguments import RolloutDriver, RolloutPlan
 from forearm.kernels.rollout_gradient import (
     SCRATCH,
     GradientCall,
@@ -40,7 +40,7 @@ def gradient_on_device(
     states: tuple[Any, Any],
     weights: tuple[Any, Any],
     plan: RolloutPlan,
-    driven: Driven,
+    driven: RolloutDriver,
     call: Call,
     index: int,
 ) -> RolloutGradient:
@@ -63,7 +63,7 @@ def _beside(
     states: tuple[Any, Any],
     weights: tuple[Any, Any],
     plan: RolloutPlan,
-    driven: Driven,
+    driven: RolloutDriver,
     call: Call,
 ) -> RolloutGradient:
     """For device arrays; the results are on the same device."""

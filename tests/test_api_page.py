@@ -158,3 +158,10 @@ def test_a_list_of_arguments_is_taken_apart(maker: ModuleType) -> None:
         {"a, b": "first, and more.", "**c": "other: last."},
     )
     assert maker.arguments_of("One.\n\nTwo.") == ("One.\n\nTwo.", "", {})
+
+
+def test_the_stub_for_editors_shows_every_keyword_of_today() -> None:
+    stub = docs_module("make_stub")
+    text = stub.STUB.read_text(encoding="utf-8")
+    assert text == stub.Stub().text(), "python docs/make_stub.py"
+    assert "    velocity: " in text.partition("def time_optimal(")[2].partition("-> ")[0]

@@ -9,9 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CEILINGS = {
-    "src/forearm": (964_000, 955),
-    "tests": (976_000, 563),
-    "tools": (45_000, 27),
+    "src/forearm": (934_000, 948),
+    "tests": (820_500, 543),
+    "tools": (34_000, 28),
 }  # tokens and modules
 SLACK = 2_000  # tokens: a ceiling further above the code than this is lowered
 

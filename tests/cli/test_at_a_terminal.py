@@ -34,7 +34,7 @@ LONG = [
     ("reproduce all --html page.html", " %  Swartz, "),
     ("control compare puma560 --plot a.png", " %  feed-forward"),
     ("precision puma560", "of 180 by 3 methods"),
-    ("schedule chain7 --function forward_dynamics --method search --plot a.png --processors 6", "tasks"),
+    ("schedule chain7 --function forward_dynamics --method search --plot a.png --processors 6", "drawing"),
     ("bench --only kernels", "measuring kernels"),
     ("demo -o told", "counting operations"),
     (

@@ -162,10 +162,10 @@ def test_names_and_defaults() -> None:
             r"InputError.*DH table: expected rows \(a, alpha, d, theta\).*\(1, 3\)",
         ),
         ({"table": np.zeros((0, 4))}, r"InputError.*DH table.*\(0, 4\)"),
-        ({"table": [[0.1, 0.2, 0.3, math.nan]] * 3}, "InputError.*dh, theta: the number must be finite"),
+        ({"table": [[0.1, 0.2, 0.3, math.nan]] * 3}, "InputError.*DH, theta: the number must be finite"),
         (
             {"convention": "Craig"},
-            "NameNotFound: dh, convention: expected one of standard, modified, got 'Craig'",
+            "NameNotFound: DH, convention: expected one of standard, modified, got 'Craig'",
         ),
         ({"joints": "RR"}, r"InputError.*joints: expected 3 letters R \(revolute\) or P \(prismatic\).*'RR'"),
         ({"inertia_about": "flange"}, "NameNotFound: from_dh, inertia_about: .*com, origin, got 'flange'"),

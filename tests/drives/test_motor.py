@@ -123,7 +123,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "words"), WRONG)
 def test_a_dac_of_no_kind_is_refused(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(InputError, match=f"dac, {words}"):
+    with pytest.raises(InputError, match=f"DAC, {words}"):
         DAC(**given)
 
 

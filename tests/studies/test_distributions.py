@@ -164,11 +164,11 @@ BAD_TABLES: list[tuple[dict[str, object], str]] = [
     ({"uniform": [1, 2, 3]}, r"p, uniform: expected uniform = \[low, high\], got \[1, 2, 3\]"),
     ({"uniform": [2, 1]}, "p, uniform: expected low below high, got low 2 and high 1; swap them."),
     ({"uniform": [1, math.inf]}, "p, uniform, high: the number must be finite, got inf"),
-    ({"loguniform": [0, 1]}, "p, loguniform, low: must be above 0, got 0"),
+    ({"loguniform": [0, 1]}, "p, LogUniform, low: must be above 0, got 0"),
     ({"normal": {"mean": 0}}, "p, normal: missing key 'std'"),
     ({"normal": {"mean": 0, "std": 1, "hihg": 3}}, "p, normal: unknown key 'hihg'; did you mean 'high'"),
     ({"normal": {"mean": 0, "std": 1, "low": 50}}, "p, normal: expected bounds that contain some prob"),
-    ({"lognormal": [1, 11]}, "p, lognormal, sigma: must be above 0 and at most 10, got 11"),
+    ({"lognormal": [1, 11]}, "p, LogNormal, sigma: must be above 0 and at most 10, got 11"),
     ({"triangular": [1, 3, 2]}, "p, triangular: expected a mode from low 1 to high 2, got 3; the order is"),
     ({"choice": []}, "p, choice, values, number of values: expected a whole number from 1 to 10000, got 0"),
     (

@@ -206,18 +206,6 @@ def finish(
     return 0
 
 
-@dataclass(frozen=True)
-class Added:
-    """Options that a function adds to a parser: of commands whose options are not declared yet."""
-
-    function: Callable[[argparse.ArgumentParser], None]
-
-    def add_to(self, parser: argparse.ArgumentParser) -> tuple[Option, ...]:
-        """Add them to a parser."""
-        self.function(parser)
-        return ()
-
-
 SECONDS = NumberField(above=0.0, unit="s")
 POSITIVE, NOT_NEGATIVE = NumberField(above=0.0), NumberField(minimum=0.0)
 HAND = Option("--hand", "the link that is the hand, if not the default", "LINK")

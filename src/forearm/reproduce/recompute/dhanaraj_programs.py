@@ -13,6 +13,7 @@ from forearm.arm.arm import Arm
 from forearm.arm.joint import DH
 from forearm.dynamics import bias, inertia_matrix
 from forearm.files.builtin import load_builtin
+from forearm.files.xacro_expressions import Evaluator, Namespace, StepBudget
 from forearm.reproduce.recompute import Figures
 from forearm.reproduce.recompute.dhanaraj import d4_arm
 from forearm.spatial import Floats, parallel_axis, pseudo_from_inertia, rotation_x
@@ -184,13 +185,15 @@ def _listed(name: str, listing: str, **other_values: float) -> Figures:
         names |= {f"m{i}": link.mass, f"a{i}": row.a, f"d{i}": row.d}
         names |= {f"{axis}{i}": x for axis, x in zip("xyz", link.com.tolist(), strict=True)}
     names |= other_values
+    evaluator = Evaluator(StepBudget(), lambda space, name: space.values[name])
     figures = {}
     for line in filter(None, listing.splitlines()):
         label, _, sign = line.partition(": ")
         subroutine, formula = label.split(", ")
         moments = np.diag(arm.link(f"link{subroutine[2]}").inertia).tolist()
         known = names | dict(zip(("Ixx", "Iyy", "Izz"), moments, strict=True))
-        figures[label] = eval(f"{sign}({re.sub(r'(?<=[a-z0-9]) (?=[a-z])', ' * ', formula)})", known)
+        product = re.sub(r"(?<=[a-z0-9]) (?=[a-z])", " * ", formula)
+        figures[label] = float(str(evaluator.evaluate(f"{sign}({product})", Namespace(values=known))))
     return figures
 
 
